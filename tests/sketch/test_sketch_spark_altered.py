@@ -138,6 +138,21 @@ def test_a_delta_table_is_restored_and_changed(spark: Any, tmp_path: Path, is_op
         assert bag(sketches.ask(text).rows) == bag(sketches.ask(text, way="plain").rows) == rows
 
 
+def test_a_directory_whose_record_was_removed_gets_its_versions_a_second_time(spark: Any, tmp_path: Path):
+    """As the hint for a damaged one says."""
+    text = "SELECT x FROM t WHERE g > 1"
+    (tmp_path / "t").mkdir()
+    pq.write_table(pa.table({"x": [1, 9, 20, 30], "g": [5, 0, 0, 0]}), tmp_path / "t" / "0.parquet")
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        sketches.table("t", tmp_path / "t", format="parquet", partition="x", ranges=4)
+        assert bag(sketches.ask(text, way="capture").rows) == [(1,)]
+    pq.write_table(pa.table({"x": [31], "g": [6]}), tmp_path / "t" / "1.parquet")
+    shutil.rmtree(tmp_path / "state" / "tables" / "t")
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        assert bag(sketches.ask(text).rows) == [(1,), (31,)]
+        assert sketches.backend.version("t") == 0
+
+
 @pytest.mark.parametrize("call", ["ask", "explain", "maintain"])
 def test_what_the_log_has_forgotten_while_nobody_looked_is_captured_again(
     spark: Any, tmp_path: Path, call: str

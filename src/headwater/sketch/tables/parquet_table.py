@@ -88,16 +88,21 @@ class ParquetTable:
                 pass  # which does what is left to be done
 
     @cached_property
-    def _staged(self) -> str:
-        """How names of files begin that are not the table's yet. Others who write to it have names of their own, also
-        on a machine on which their record has the same path as ours here, or in a copy of our record."""
+    def _own(self) -> str:
+        """What no other record has."""
         own = self.record / "own"
         try:
             if not own.exists():
                 put(own, uuid.uuid4().hex.encode())
-            said = f"{self.record.resolve()} {own.read_text(encoding='ascii', errors='replace')}"
+            return own.read_text(encoding="ascii", errors="replace")
         except OSError as error:
             raise failed("cannot keep", own, error) from error
+
+    @cached_property
+    def _staged(self) -> str:
+        """How names of files begin that are not the table's yet. Others who write to it have names of their own, also
+        on a machine on which their record has the same path as ours here, or in a copy of our record."""
+        said = f"{self.record.resolve()} {self._own}"
         return f".headwater-{hashlib.blake2b(said.encode(), digest_size=6).hexdigest()}-"
 
     @property
@@ -121,8 +126,8 @@ class ParquetTable:
             return newest.version
 
     def mark(self, version: int) -> int | None:
-        """None is needed: its versions are numbered here, and none twice."""
-        return None
+        """The record's own, which gives no number twice: one that was removed begins anew."""
+        return int.from_bytes(hashlib.blake2b(self._own.encode(), digest_size=7).digest(), "big")
 
     def frame(self, session: SparkSession, version: int, parts: Sequence[SketchPart]) -> DataFrame:
         marks = self._marks()
