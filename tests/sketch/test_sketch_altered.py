@@ -247,6 +247,24 @@ def test_triggers_that_are_disabled_while_the_folder_is_opened(postgres: Any, tm
     other.dispose()
 
 
+def test_a_transaction_that_holds_a_table_is_not_waited_for_longer_than_others_are(
+    postgres: Any, tmp_path: Path
+):
+    address = postgres.new_database()
+    with hw.sketches(address, tmp_path / "state") as sketches:
+        two_tables(sketches)
+    other = sqlalchemy.create_engine(address)
+    with other.connect() as reader:
+        reader.exec_driver_sql("SELECT * FROM t")
+        for patience in (0, 0.2):
+            with pytest.raises(SketchError) as found:
+                hw.sketches(address, tmp_path / "state", patience=patience)
+            assert found.value.code == "database-in-use" and "patience" in str(found.value.hint)
+    other.dispose()
+    with hw.sketches(address, tmp_path / "state") as sketches:
+        assert answered(sketches, BY_G) == [(1,)]
+
+
 def waits_for_a_lock(connection: Any) -> bool:
     found = connection.exec_driver_sql("SELECT count(*) FROM pg_locks WHERE NOT granted")
     return bool(found.scalar())

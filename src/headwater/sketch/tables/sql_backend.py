@@ -113,6 +113,7 @@ class SqlBackend:
     def _taken_in(self, name: str) -> tuple[Mapping[str, ForeignColumn], OwnComparisons]:
         """The columns of a table, whose changes are recorded now; those that only the database can compare."""
         with self._transactions.refusals(), self.engine.begin() as connection:
+            self._transactions.wait_patiently(connection)
             found = columns_of(connection, name)
             if found is None:
                 raise SketchError("unknown-table", f"there is no table {name}", hint="is its name right?")
