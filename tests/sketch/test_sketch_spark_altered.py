@@ -138,6 +138,26 @@ def test_a_delta_table_is_restored_and_changed(spark: Any, tmp_path: Path, is_op
         assert bag(sketches.ask(text).rows) == bag(sketches.ask(text, way="plain").rows) == rows
 
 
+def test_facts_of_a_delta_table_that_was_restored_are_looked_up_again(spark: Any, tmp_path: Path):
+    """Values were never negative at version 1, and are at the other one."""
+    path, text = tmp_path / "t", "SELECT g FROM t GROUP BY g HAVING sum(v) > 9"
+    deltalake.write_deltalake(
+        str(path), pa.table({"x": [1, 9, 20, 30], "g": [1, 2, 3, 4], "v": [10, 1, 1, 1]})
+    )
+    shutil.copytree(path, tmp_path / "backup")
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        sketches.table("t", path, partition="x", ranges=4)
+        sketches.update("t", insert=[(2, 6, 1)])
+        assert "\nas long as t.v >= 0\n" in sketches.explain(text)
+        shutil.rmtree(path)
+        shutil.copytree(tmp_path / "backup", path)
+        other = pa.table({"x": [1, 30], "g": [7, 7], "v": [20, -100]})
+        deltalake.write_deltalake(str(path), other, mode="append")
+        assert "not safe [condition-not-kept]" in sketches.explain(text)
+        for way in (None, None, None, "plain"):
+            assert bag(sketches.ask(text, way=way).rows) == [(1,)]
+
+
 def test_a_directory_whose_record_was_removed_gets_its_versions_a_second_time(spark: Any, tmp_path: Path):
     """As the hint for a damaged one says."""
     text = "SELECT x FROM t WHERE g > 1"
