@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from sketch_queries import bag
 
 import headwater as hw
 from headwater.errors import HeadwaterError
+from headwater.sketch.tables.spark_backend import SparkBackend
 
 pytestmark = pytest.mark.xdist_group("spark")
 TEXT = "SELECT g, sum(v) AS s FROM t GROUP BY g HAVING sum(v) > 20"
@@ -156,6 +157,27 @@ def test_facts_of_a_delta_table_that_was_restored_are_looked_up_again(spark: Any
         assert "not safe [condition-not-kept]" in sketches.explain(text)
         for way in (None, None, None, "plain"):
             assert bag(sketches.ask(text, way=way).rows) == [(1,)]
+
+
+def test_a_change_is_done_though_others_change_the_table_while_sketches_follow_it(spark: Any, tmp_path: Path):
+    """Whoever was told of an error would make the change again."""
+    text, folder = "SELECT x FROM t WHERE g > 1", tmp_path / "t"
+    folder.mkdir()
+    pq.write_table(pa.table({"x": [1, 9], "g": [5, 0]}), folder / "0.parquet")
+    with hw.sketches(spark, tmp_path / "state", eager=1) as sketches:
+        sketches.table("t", folder, format="parquet", partition="x", ranges=4)
+        sketches.ask(text, way="capture")
+        seen = SparkBackend.versions
+
+        def changed_then(self: SparkBackend, tables: Sequence[str]) -> dict[str, int]:
+            found = seen(self, tables)
+            pq.write_table(pa.table({"x": [7], "g": [7]}), folder / "1.parquet")
+            return found
+
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(SparkBackend, "versions", changed_then)
+            assert sketches.update("t", insert=[(3, 3)]) == 1
+        assert bag(sketches.ask(text).rows) == [(1,), (3,), (7,)]
 
 
 def test_a_directory_whose_record_was_removed_gets_its_versions_a_second_time(spark: Any, tmp_path: Path):
