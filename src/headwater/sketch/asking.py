@@ -57,12 +57,11 @@ class AskedQuery:
         self.is_past, self.is_explained = is_past, is_explained
         self.backend: Backend = context.tables.backend
         self.answers = answers or CollectedAnswers(self.backend)
-        self._marks = {} if is_past else self.backend.marks(tuple(at))
         self._proof: SafetyProof | SafetyRefusal | None = None
         self._lent: Sketch | None = None
         self.borrowed = ""
         self._cut_before: dict[Slot, Ranges] = {}
-        if kept.is_of_others(at, self._marks):
+        if kept.newest is not None and kept.is_of_others(self.backend.marks(kept.newest.versions)):
             context.book.forget_maintainer(kept.name)
             self._forget_sketches()
 
@@ -308,8 +307,8 @@ class AskedQuery:
 
     def learn(self) -> None:
         """Keep what is known of the query now, if the present moment ends well."""
-        if self.kept.newest is not None and self.kept.newest.versions == self.at and not self.is_past:
-            self.kept = replace(self.kept, marks=self._marks)
+        if self.kept.newest is not None and self.kept.newest.versions == self.at:
+            self.kept = replace(self.kept, marks=self.backend.marks(self.at))
         self.context.book.learn(self.kept)
 
     def could_be_brought_up(self) -> bool:
@@ -318,7 +317,7 @@ class AskedQuery:
 
     def _is_done(self, upkeep: Callable[[], object]) -> bool:
         """Whether something about maintaining the sketch was done, and not given up."""
-        if self.kept.unmaintained:
+        if self.kept.unmaintained or self.kept.newest is None:
             return False
         try:
             upkeep()
@@ -334,6 +333,8 @@ class AskedQuery:
         try:
             if self.kept.unmaintained:
                 raise SketchError("state-too-large", self.kept.unmaintained)
+            if self.kept.newest is None:
+                raise SketchError("no-changes", "the sketch was of other rows with these versions")
             return self.brought_up()
         except HeadwaterError as error:
             if error.code not in GIVEN_UP:
