@@ -16,6 +16,7 @@ from headwater.sketch.decision import SketchAnswer, SketchDecision
 from headwater.sketch.kept import KeptQuery
 from headwater.sketch.ranges import Ranges
 from headwater.sketch.reuse.reuse import Reusable, reusable
+from headwater.sketch.reuse.templates import template_of
 from headwater.sketch.safety.explain import explain_safety
 from headwater.sketch.safety.facts import declared
 from headwater.sketch.safety.outcome import SafetyProof, SafetyRefusal
@@ -185,12 +186,13 @@ class AskedQuery:
 
     def _borrow(self) -> bool:
         """Whether the sketch of a query that differs in constants answers this one: it is maintained, and taken."""
+        template = template_of(self.query.plan)
         for other in self.context.book:
             if other.newest is None or other.name == self.kept.name:
                 continue
             query = self.context.prover.plan_of(other)
-            if query is None:
-                continue
+            if query is None or self.context.prover.template(other, query) != template:
+                continue  # known before anything is proved, which takes longer
             known = declared(self.backend.schemas(), other.facts.__contains__)
             slots = [part.slot for part in other.newest.parts]
             first, second = prove(query.plan, slots, known), prove(self.query.plan, slots, known)
