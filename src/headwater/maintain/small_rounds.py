@@ -111,13 +111,14 @@ class SmallRounds:
         if phase in FROM_BELOW and not self._begins(fixpoint):
             return phase
         at, statistics, workspace = self.at, fixpoint.statistics, self.workspace
+        last_clock = min(relation.largest for relation, _ in self.stratum.known[: len(self.stratum.own)])
+        if workspace.clock >= last_clock:  # rows that come need more bits for their ranks
+            return phase
         at[:] = 0
         at[tables.PHASE], at[tables.FIRST] = phase, phase < tables.GAIN
         at[tables.GAINS] = self._begins(fixpoint)
-        at[tables.CLOCK], at[tables.ROUNDS] = workspace.clock, statistics.rounds
-        at[tables.LAST_CLOCK] = min(
-            relation.largest for relation, _ in self.stratum.known[: len(self.stratum.own)]
-        )
+        at[tables.CLOCK], at[tables.LAST_CLOCK] = workspace.clock, last_clock
+        at[tables.ROUNDS] = statistics.rounds
         at[tables.LAST_ROUND] = min(workspace.max_rounds, MOST_ROUNDS)
         at[tables.BREATH] = statistics.rounds + ROUNDS_A_BREATH
         at[tables.DIED], at[tables.DOUBTFUL] = statistics.died, statistics.doubtful
