@@ -36,6 +36,29 @@ def markdown(report: BenchmarkReport) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
+def losses(report: BenchmarkReport) -> str:
+    """Where another system is ahead, as a table."""
+    lines = ["## Where it loses, the worst first", ""]
+    if not report.losses:
+        return "\n".join([*lines, "Nowhere in this run."]) + "\n"
+    lines += [
+        "| part | what | ours | rival | rival's | ratio | by means |",
+        "|---|---|---:|---|---:|---:|---:|",
+    ]
+    for row in report.losses:
+        cells = [
+            row.part,
+            row.what,
+            _measure(row.ours),
+            row.rival,
+            _measure(row.theirs),
+            ratio(row),
+            ratio(row, "mean"),
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
 def _measure(measure: Measure) -> str:
     if len(measure.values) == 1:
         return measured(measure)

@@ -16,6 +16,8 @@ from benchmarks.options import BenchmarkOptions
 
 Kind = Literal["faster", "longer"]
 """How a ratio is read: "faster" is theirs / ours, "longer" is ours / theirs."""
+OTHER_SYSTEMS = ("DuckDB", "Nemo", "Pathway")
+"""What the names of rivals begin with that are neither another way of ours nor a bound."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,23 @@ class ReportRow:
         """Whether the target is met; `None` if there is none."""
         return None if self.target is None else self.target.met(self.figure)
 
+    @property
+    def behind(self) -> float:
+        """How many times as long as another system it takes, or as much, by medians or by means, whichever is worse;
+        0 where nobody else was measured.
+
+        >>> ours, theirs = Measure((3.0,)), Measure((2.0,))
+        >>> ReportRow("closure", "load", "Nemo, from scratch", ours, theirs, "faster").behind
+        1.5
+        >>> ReportRow("closure", "load", "what is wanted", ours, theirs, "faster").behind
+        0.0
+        """
+        if not self.rival.startswith(OTHER_SYSTEMS):
+            return 0.0
+        worst = max if self.kind == "longer" else min
+        ratio = worst(self._ratio("median"), self._ratio("mean"))
+        return ratio if self.kind == "longer" else 1 / ratio
+
     def _ratio(self, by: str) -> float:
         ours, theirs = getattr(self.ours, by), getattr(self.theirs, by)
         above, below = (theirs, ours) if self.kind == "faster" else (ours, theirs)
@@ -133,6 +152,12 @@ class BenchmarkReport:
     def missed(self) -> tuple[ReportRow, ...]:
         """The rows whose target was missed."""
         return tuple(row for row in self.rows if row.met is False)
+
+    @property
+    def losses(self) -> tuple[ReportRow, ...]:
+        """The rows in which another system is ahead, the worst first."""
+        behind = [row for row in self.rows if row.behind > 1]
+        return tuple(sorted(behind, key=lambda row: -row.behind))
 
     def to_json(self) -> dict[str, Any]:
         """Everything, with the ratios and summaries worked out, as JSON-ready data."""

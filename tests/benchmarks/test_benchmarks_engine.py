@@ -138,6 +138,22 @@ def test_the_report_is_shown_and_written(quick):
         assert (folder / name).read_text().startswith("<?xml") and f"]({name})" in page
 
 
+def test_the_page_ends_with_where_another_system_is_ahead_the_worst_first(quick):
+    _, folder, data = quick
+    last = (folder / "results.md").read_text().rpartition("## ")[2].splitlines()
+    assert last[0] == "Where it loses, the worst first"
+    told = [tuple(cell.strip() for cell in line.split("|")[1:3]) for line in last[4:]]
+    behind = []
+    for row in data["rows"]:
+        if not row["rival"].startswith(("DuckDB", "Nemo", "Pathway")):
+            continue
+        by = [row["ours"][how] / row["theirs"][how] for how in ("median", "mean")]
+        if max(by) > 1:
+            behind.append((max(by), row["part"], row["what"]))
+    assert told == [(part, what) for _, part, what in sorted(behind, key=lambda found: -found[0])]
+    assert len(told) > 0  # small sizes, for which nobody would need it
+
+
 def test_wrong_answers_are_refused():
     ours = [np.array([1, 2]), np.array([3, 4])]
     assert compare(ours, [np.array([2, 1]), np.array([4, 3])], "a test", "another") == 2

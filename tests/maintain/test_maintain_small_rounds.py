@@ -309,3 +309,24 @@ def test_each_node_holds_its_own_rows(replicate: int):
         assert sorted(database["reach"].rows()) == sorted(
             (a, b) for part in (range(3), range(3, 7)) for a in part for b in part if a < b
         )
+
+
+MOST_NARROW = 2**31 - 1
+
+
+@pytest.mark.parametrize("clock", [MOST_NARROW - 2, MOST_NARROW - 1, MOST_NARROW, MOST_NARROW + 1000])
+def test_ranks_that_need_more_bits_are_stored_in_full(clock: int):
+    """Rounds of all strata count: the clock may be far beyond what the rows of one are stored with."""
+    database = hw.connect()
+    database.define(DECLARED + PROGRAMS["cheapest"])
+    database.apply(insert={"weighed": [(0, 1, 5), (1, 2, 5)]})
+    engine = database.runner.engine
+    engine.workspace.clock = engine._clock = clock
+    database.apply(insert={"weighed": [(2, 3, 5)]})
+    _, ranks, _ = engine.workspace.relations["cost"].dump()
+    assert ranks[:, 2].tolist() == [1, 1, 2, clock + 1, clock + 2, clock + 3]
+    database.apply(insert={"weighed": [(0, 2, 10), (2, 2, 0), (3, 2, 0)]})
+    database.apply(delete={"weighed": [(2, 3, 5)]})
+    assert sorted(database["cost"].rows()) == [
+        (0, 1, 5), (0, 2, 10), (1, 2, 5), (2, 2, 0), (3, 2, 0),
+    ]  # fmt: skip

@@ -171,6 +171,48 @@ SWAP = ("ALTER TABLE t RENAME TO o", "ALTER TABLE b RENAME TO t")
 BACK = ("ALTER TABLE t RENAME TO b", "ALTER TABLE o RENAME TO t")
 
 
+UNSEEN = {
+    "replica": ("SET LOCAL session_replication_role = replica", "INSERT INTO t VALUES (9, 9)"),
+    "same type": ("ALTER TABLE t ALTER COLUMN g TYPE INTEGER USING 5 - g",),
+    "other type": ("ALTER TABLE t ALTER COLUMN g TYPE BIGINT USING 5 - g",),
+    "other column": ("ALTER TABLE t DROP COLUMN g", "ALTER TABLE t ADD COLUMN g INTEGER DEFAULT 7"),
+}
+"""What changes a table of PostgreSQL past ordinary triggers."""
+
+
+@pytest.mark.parametrize("how", UNSEEN.values(), ids=UNSEEN)
+@pytest.mark.parametrize("is_open", [True, False])
+def test_what_ordinary_triggers_do_not_see_is_noticed(
+    postgres: Any, tmp_path: Path, how: tuple[str, ...], is_open: bool
+):
+    address = postgres.new_database()
+    with hw.sketches(address, tmp_path / "state") as sketches:
+        two_tables(sketches)
+        sketches.maintain()
+        if is_open:
+            does(sketches, *how)
+            assert answered(sketches, BY_G) == answered(sketches, BY_G, "plain") != [(1,)]
+    if not is_open:
+        with hw.sketches(address, tmp_path / "other") as others:
+            does(others, *how)
+    with hw.sketches(address, tmp_path / "state") as sketches:
+        assert answered(sketches, BY_G) == answered(sketches, BY_G, "plain") != [(1,)]
+
+
+def test_what_changes_no_values_does_not_begin_again(postgres: Any, tmp_path: Path):
+    with hw.sketches(postgres.new_database(), tmp_path / "state") as sketches:
+        two_tables(sketches)
+        sketches.maintain()
+        does(sketches, "ALTER TABLE t ADD COLUMN z INTEGER DEFAULT 7", "CREATE INDEX ON t (g)", "ANALYZE t")
+        with sketches.backend.engine.connect() as connection:
+            free = connection.execution_options(isolation_level="AUTOCOMMIT")
+            for table in ("t", "pg_attribute", "pg_trigger", "pg_proc"):
+                free.exec_driver_sql(f"VACUUM (FULL, FREEZE) {table}")
+        does(sketches, "INSERT INTO t VALUES (4, 4)")
+        answer = sketches.ask(BY_G, way="maintain")
+        assert (answer.decision.changed, answer.rows.num_rows) == (1, 2)
+
+
 def test_triggers_that_are_enabled_again_were_disabled(postgres: Any, tmp_path: Path):
     with hw.sketches(postgres.new_database(), tmp_path / "state") as sketches:
         two_tables(sketches)
@@ -203,6 +245,24 @@ def test_triggers_that_are_disabled_while_the_folder_is_opened(postgres: Any, tm
             with opened.result() as sketches:
                 assert answered(sketches, BY_G) == [(1,), (9,)]
     other.dispose()
+
+
+def test_a_transaction_that_holds_a_table_is_not_waited_for_longer_than_others_are(
+    postgres: Any, tmp_path: Path
+):
+    address = postgres.new_database()
+    with hw.sketches(address, tmp_path / "state") as sketches:
+        two_tables(sketches)
+    other = sqlalchemy.create_engine(address)
+    with other.connect() as reader:
+        reader.exec_driver_sql("SELECT * FROM t")
+        for patience in (0, 0.2):
+            with pytest.raises(SketchError) as found:
+                hw.sketches(address, tmp_path / "state", patience=patience)
+            assert found.value.code == "database-in-use" and "patience" in str(found.value.hint)
+    other.dispose()
+    with hw.sketches(address, tmp_path / "state") as sketches:
+        assert answered(sketches, BY_G) == [(1,)]
 
 
 def waits_for_a_lock(connection: Any) -> bool:

@@ -38,6 +38,18 @@ def shop(tmp_path):
         yield sketches
 
 
+def test_nothing_is_proved_about_sketches_of_queries_that_differ_in_more_than_constants(shop, monkeypatch):
+    for number in range(5):
+        shop.ask(f"SELECT brand, price + {number} AS p FROM sales WHERE price > 1000", way="capture")
+    proved = []
+    prove = asking.prove
+    monkeypatch.setattr(asking, "prove", lambda *given: proved.append(given) or prove(*given))
+    shop.ask("SELECT sid FROM sales WHERE numsold > 1")
+    assert not proved
+    answer = shop.ask("SELECT brand, price + 3 AS p FROM sales WHERE price > 1100")
+    assert answer.decision.way == "use" and len(proved) == 2
+
+
 def test_a_query_is_run_then_captured_then_used_then_maintained(shop):
     ways = []
     for _ in range(3):

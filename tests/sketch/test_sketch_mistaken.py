@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -336,8 +339,25 @@ def test_a_parquet_directory_of_which_all_rows_are_gone_is_a_table(tmp_path: Pat
     assert pq.read_table(tmp_path / "t").num_rows == 3
 
 
-@pytest.mark.parametrize("cell", [5, 1.5, True])
-def test_numbers_are_no_dates(tmp_path: Path, cell: object):
+@pytest.mark.parametrize("cell", [Decimal("1.5"), np.float32(1.5), float("nan"), Decimal("NaN"), 1e30])
+def test_numbers_that_are_not_whole_are_no_integers(tmp_path: Path, cell: object):
+    with opened(tmp_path) as sketches:
+        sketches.update("d", insert=[(np.float64(7), Decimal(7))])
+        for row in ((cell, 0), (0, cell)):
+            with pytest.raises(HeadwaterError, match="wrong-type"):
+                sketches.update("d", insert=[row])
+        answer = sketches.ask("SELECT n FROM d WHERE n = g AND g = 7").rows
+        assert answer.to_pylist() == [{"n": 7}]
+
+
+NO_DATES = [
+    *(5, 1.5, True, Decimal(5), np.int64(5), np.float32(5), pd.NaT),
+    *(np.datetime64("2024-01-01"), datetime.datetime(2024, 1, 1, 5)),
+]
+
+
+@pytest.mark.parametrize("cell", NO_DATES, ids=repr)
+def test_numbers_and_times_are_no_dates(tmp_path: Path, cell: object):
     with duckdb.connect(str(tmp_path / "t.db")) as connection:
         connection.execute("CREATE TABLE t (d DATE)")
     with hw.sketches(f"duckdb:///{tmp_path}/t.db", tmp_path / "state", patience=10**400) as sketches:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import random
 import shutil
 from decimal import Decimal
@@ -118,16 +119,17 @@ def test_a_change_that_was_intended_is_carried_out(tmp_path):
     table.version()
     intention = table._prepared(1, pa.table({"x": [1, 5]}), np.array([-1, 1]), table._files())
     table._keep_rows(1, pa.table({"x": [1, 5]}), np.array([-1, 1]))
-    table._write(
-        table._intention_file(), {"version": 1, "names": intention.names, "gone": list(intention.gone)}
-    )
+    said = {"version": 1, "names": intention.names, "gone": list(intention.gone)}
+    table._intention_file().write_text(json.dumps(said))
     again = ParquetTable(tmp_path / "t", tmp_path / "record")
     assert again.version() == 1
     assert sorted(again._read_files(list(again._files())).column("x").to_pylist()) == [2, 5]
     assert again.changes(0, 1)[0].num_rows == 2
-    (tmp_path / "record" / "00000001.json").write_text("{")
-    with pytest.raises(SketchError, match="damaged-state"):
-        again.version()
+    record = tmp_path / "record" / "00000001.json"
+    for damage in ("{", "{}", "[]", record.read_text().replace('"version": 1', '"version": 0')):
+        record.write_text(damage)
+        with pytest.raises(SketchError, match="damaged-state"):
+            again.version()
 
 
 def test_a_delta_table_has_versions_that_stay(spark, tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from sketch_queries import bag
 
 import headwater as hw
 from headwater.errors import HeadwaterError
+from headwater.sketch.tables.spark_backend import SparkBackend
 
 pytestmark = pytest.mark.xdist_group("spark")
 TEXT = "SELECT g, sum(v) AS s FROM t GROUP BY g HAVING sum(v) > 20"
@@ -108,6 +109,119 @@ def test_a_delta_table_is_altered(spark: Any, tmp_path: Path, what: str):
         sketches.ask(TEXT, way="maintain")
         DELTA[what](path)
         check_rows(sketches, deltalake.DeltaTable(str(path)).to_pyarrow_table())
+
+
+@pytest.mark.parametrize("commits", [1, 2])
+@pytest.mark.parametrize("is_open", [True, False])
+def test_a_delta_table_is_restored_and_changed(spark: Any, tmp_path: Path, is_open: bool, commits: int):
+    """From its files: it gets the version of the sketch, or one beyond it, a second time."""
+    path, text = tmp_path / "t", "SELECT x FROM t WHERE g > 1"
+    deltalake.write_deltalake(str(path), pa.table({"x": [1, 9, 20, 30], "g": [5, 0, 0, 0]}))
+    shutil.copytree(path, tmp_path / "backup")
+
+    def restored() -> list[Any]:
+        shutil.rmtree(path)
+        shutil.copytree(tmp_path / "backup", path)
+        for x in (12, 31)[:commits]:
+            deltalake.write_deltalake(str(path), pa.table({"x": [x], "g": [6]}), mode="append")
+        return [(1,), (12,), (31,)][: commits + 1]
+
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        sketches.table("t", path, partition="x", ranges=4)
+        sketches.update("t", insert=[(2, 6)])
+        assert bag(sketches.ask(text, way="capture").rows) == [(1,), (2,)]
+        sketches.maintain()
+        if is_open:
+            rows = restored()
+            assert bag(sketches.ask(text).rows) == bag(sketches.ask(text, way="plain").rows) == rows
+    rows = rows if is_open else restored()
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        assert bag(sketches.ask(text).rows) == bag(sketches.ask(text, way="plain").rows) == rows
+
+
+def test_facts_of_a_delta_table_that_was_restored_are_looked_up_again(spark: Any, tmp_path: Path):
+    """Values were never negative at version 1, and are at the other one."""
+    path, text = tmp_path / "t", "SELECT g FROM t GROUP BY g HAVING sum(v) > 9"
+    deltalake.write_deltalake(
+        str(path), pa.table({"x": [1, 9, 20, 30], "g": [1, 2, 3, 4], "v": [10, 1, 1, 1]})
+    )
+    shutil.copytree(path, tmp_path / "backup")
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        sketches.table("t", path, partition="x", ranges=4)
+        sketches.update("t", insert=[(2, 6, 1)])
+        assert "\nas long as t.v >= 0\n" in sketches.explain(text)
+        shutil.rmtree(path)
+        shutil.copytree(tmp_path / "backup", path)
+        other = pa.table({"x": [1, 30], "g": [7, 7], "v": [20, -100]})
+        deltalake.write_deltalake(str(path), other, mode="append")
+        assert "not safe [condition-not-kept]" in sketches.explain(text)
+        for way in (None, None, None, "plain"):
+            assert bag(sketches.ask(text, way=way).rows) == [(1,)]
+
+
+def test_a_change_is_done_though_others_change_the_table_while_sketches_follow_it(spark: Any, tmp_path: Path):
+    """Whoever was told of an error would make the change again."""
+    text, folder = "SELECT x FROM t WHERE g > 1", tmp_path / "t"
+    folder.mkdir()
+    pq.write_table(pa.table({"x": [1, 9], "g": [5, 0]}), folder / "0.parquet")
+    with hw.sketches(spark, tmp_path / "state", eager=1) as sketches:
+        sketches.table("t", folder, format="parquet", partition="x", ranges=4)
+        sketches.ask(text, way="capture")
+        seen = SparkBackend.versions
+
+        def changed_then(self: SparkBackend, tables: Sequence[str]) -> dict[str, int]:
+            found = seen(self, tables)
+            pq.write_table(pa.table({"x": [7], "g": [7]}), folder / "1.parquet")
+            return found
+
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(SparkBackend, "versions", changed_then)
+            assert sketches.update("t", insert=[(3, 3)]) == 1
+        assert bag(sketches.ask(text).rows) == [(1,), (3,), (7,)]
+
+
+def test_a_directory_whose_record_was_removed_gets_its_versions_a_second_time(spark: Any, tmp_path: Path):
+    """As the hint for a damaged one says."""
+    text = "SELECT x FROM t WHERE g > 1"
+    (tmp_path / "t").mkdir()
+    pq.write_table(pa.table({"x": [1, 9, 20, 30], "g": [5, 0, 0, 0]}), tmp_path / "t" / "0.parquet")
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        sketches.table("t", tmp_path / "t", format="parquet", partition="x", ranges=4)
+        assert bag(sketches.ask(text, way="capture").rows) == [(1,)]
+    pq.write_table(pa.table({"x": [31], "g": [6]}), tmp_path / "t" / "1.parquet")
+    shutil.rmtree(tmp_path / "state" / "tables" / "t")
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        assert bag(sketches.ask(text).rows) == [(1,), (31,)]
+        assert sketches.backend.version("t") == 0
+
+
+@pytest.mark.parametrize("call", ["ask", "explain", "maintain"])
+def test_what_the_log_has_forgotten_while_nobody_looked_is_captured_again(
+    spark: Any, tmp_path: Path, call: str
+):
+    deltalake.write_deltalake(str(tmp_path / "t"), rows(40, 1))
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        sketches.table("t", tmp_path / "t", partition="x", ranges=8)
+        sketches.ask(TEXT, way="capture")
+        sketches.maintain()
+    without_its_log(tmp_path / "t")
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        match call:
+            case "ask":
+                assert sketches.ask(TEXT).decision.way == "capture"
+            case "explain":
+                assert "\nnext: capture: " in sketches.explain(TEXT)
+            case "maintain":
+                assert [each.way for each in sketches.maintain().values()] == ["capture"]
+        check_rows(sketches, deltalake.DeltaTable(str(tmp_path / "t")).to_pyarrow_table())
+
+
+def test_a_delta_table_may_be_named_by_an_address_of_a_file(spark: Any, tmp_path: Path):
+    deltalake.write_deltalake(str(tmp_path / "t"), rows(4, 1))
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        for address in (f"file:{tmp_path}/t", f"file://{tmp_path}/t"):
+            sketches.table("t", address)
+            assert len(sketches.ask("SELECT x FROM t").rows) == 4
 
 
 def test_columns_are_altered_while_nobody_looks(spark: Any, tmp_path: Path):

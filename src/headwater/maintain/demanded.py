@@ -21,7 +21,8 @@ import numpy.typing as npt
 
 from headwater.kernel.states import EITHER, KEPT, OLD, VISIBLE
 from headwater.language.program import Variable
-from headwater.plan.execute import PRESENT, Access, Executor, Sink
+from headwater.plan.access import PRESENT, Access
+from headwater.plan.execute import Executor, Sink
 from headwater.plan.order import ORIGIN, Planner
 from headwater.plan.steps import Ints, Plan
 from headwater.plan.templates import Code, Template

@@ -47,7 +47,7 @@ from headwater.maintain.exchange import ADD, ANSWER, ASK, LOSE, Parcel
 from headwater.maintain.selection import Chooser, Displacements, Unsettled
 from headwater.maintain.small_rounds import GiveUp, SmallRounds, small_rounds
 from headwater.maintain.workspace import NO_CHANGE, NO_ROWS, Delta, Redefined, Rows, RuleSet, Workspace, quiet
-from headwater.plan.execute import (
+from headwater.plan.access import (
     ANY_RANK,
     DOWN,
     DOWN_FIRST,
@@ -57,9 +57,9 @@ from headwater.plan.execute import (
     PRESENT,
     STAYING,
     Access,
-    Sink,
     round_access,
-)  # fmt: skip
+)
+from headwater.plan.execute import Sink
 from headwater.plan.steps import Ints
 from headwater.rules.checked import CheckedRule, Compute, Premise
 from headwater.version.statistics import StratumStatistics

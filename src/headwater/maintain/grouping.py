@@ -21,7 +21,7 @@ from headwater.kernel.memory import grown
 from headwater.kernel.relation import Relation
 from headwater.maintain.exchange import ADD, LOSE
 from headwater.maintain.workspace import NO_CHANGE, Delta, Redefined, Rows, RuleSet, Workspace, quiet
-from headwater.plan.execute import EARLIER, GAINED, LOST, PRESENT, Access
+from headwater.plan.access import EARLIER, GAINED, LOST, PRESENT, Access
 from headwater.plan.steps import Ints
 from headwater.rules.checked import CheckedRule, RelationInfo, placed
 from headwater.values.exact_sum import ExactIntSums

@@ -14,7 +14,7 @@ import numpy as np
 
 from headwater.maintain.fixpoint import count_round, taken
 from headwater.maintain.workspace import Delta, Rows, RuleSet, Workspace
-from headwater.plan.execute import GAINED, LOST, STAYING
+from headwater.plan.access import GAINED, LOST, STAYING
 from headwater.plan.steps import Ints
 from headwater.version.statistics import StratumStatistics
 

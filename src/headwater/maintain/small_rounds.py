@@ -23,7 +23,7 @@ from headwater.kernel.states import Accept
 from headwater.maintain.round_tables import NeededRules, StratumTables
 from headwater.maintain.selection import Chooser
 from headwater.maintain.workspace import Delta, RuleSet, Workspace
-from headwater.plan.execute import DOWN, DOWN_FIRST, GAINED, LOST, PRESENT, STAYING, Access
+from headwater.plan.access import DOWN, DOWN_FIRST, GAINED, LOST, PRESENT, STAYING, Access
 from headwater.plan.steps import AddNumbers, AntiJoin, Ints, Join
 from headwater.rules.checked import CheckedRule, placed
 
@@ -111,13 +111,14 @@ class SmallRounds:
         if phase in FROM_BELOW and not self._begins(fixpoint):
             return phase
         at, statistics, workspace = self.at, fixpoint.statistics, self.workspace
+        last_clock = min(relation.largest for relation, _ in self.stratum.known[: len(self.stratum.own)])
+        if workspace.clock >= last_clock:  # rows that come need more bits for their ranks
+            return phase
         at[:] = 0
         at[tables.PHASE], at[tables.FIRST] = phase, phase < tables.GAIN
         at[tables.GAINS] = self._begins(fixpoint)
-        at[tables.CLOCK], at[tables.ROUNDS] = workspace.clock, statistics.rounds
-        at[tables.LAST_CLOCK] = min(
-            relation.largest for relation, _ in self.stratum.known[: len(self.stratum.own)]
-        )
+        at[tables.CLOCK], at[tables.LAST_CLOCK] = workspace.clock, last_clock
+        at[tables.ROUNDS] = statistics.rounds
         at[tables.LAST_ROUND] = min(workspace.max_rounds, MOST_ROUNDS)
         at[tables.BREATH] = statistics.rounds + ROUNDS_A_BREATH
         at[tables.DIED], at[tables.DOUBTFUL] = statistics.died, statistics.doubtful
@@ -240,7 +241,7 @@ class SmallRounds:
         bindings = both[here, : count * width].reshape(count, width)
         step = self.stratum.steps[int(at[tables.STEP])][1]
         assert isinstance(step, AddNumbers)
-        out = self.workspace.executor.add_numbers(step, bindings)
+        out = self.workspace.executor.terms.with_sum(step, bindings)
         both[1 - here, : out.size] = out.reshape(-1)
         at[tables.BUFFER], at[tables.BOUND] = 1 - here, out.shape[1] - 1
         at[tables.PENDING] = out.shape[0]

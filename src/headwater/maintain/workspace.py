@@ -21,7 +21,8 @@ from headwater.kernel.version_change import NO_ROWS
 from headwater.maintain.demanded import Demanded, Differing
 from headwater.maintain.exchange import Alone, Exchange
 from headwater.maintain.interrupts import Interrupts
-from headwater.plan.execute import Access, Executor, Sink
+from headwater.plan.access import Access
+from headwater.plan.execute import Executor, Sink
 from headwater.plan.order import Planner
 from headwater.plan.steps import Ints, Plan
 from headwater.rules.checked import Absent, CheckedRule, Premise, RelationInfo, Stratum, placed

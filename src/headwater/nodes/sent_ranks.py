@@ -16,7 +16,7 @@ import numpy as np
 
 from headwater.kernel.relation import Relation, Rows
 from headwater.kernel.states import LIVE
-from headwater.plan.execute import ANY_RANK
+from headwater.plan.access import ANY_RANK
 from headwater.plan.steps import Ints
 
 MOST_RANKS_REMEMBERED = 1 << 22

@@ -1,9 +1,4 @@
-"""Running a plan over the relations' present rows, a cacheful at a time.
-
-What a premise sees depends on where it stands relative to the delta and on what is being computed: before or
-after the version, with or without rows that are falling. `Access` says so, and is the whole difference
-between finding derivations that are lost and derivations that are gained, each exactly once.
-"""
+"""Running a plan over the relations' present rows, a cacheful at a time; which of them premises see is `access`."""
 
 from __future__ import annotations
 
@@ -21,8 +16,8 @@ from headwater.kernel.lists import Lists
 from headwater.kernel.near_join import NearRows
 from headwater.kernel.prefetch import BLOCK
 from headwater.kernel.relation import Relation, Stored, least_bytes
-from headwater.kernel.states import EITHER, KEPT, NEW, OLD, STANDING_OR_DYING, Accept
-from headwater.language.program import Call, Constant, Term, Variable
+from headwater.kernel.states import Accept
+from headwater.plan.access import ANY_RANK, Access
 from headwater.plan.list_pieces import (
     NOTHING_LEFT,
     ROWS_A_PIECE,
@@ -35,14 +30,13 @@ from headwater.plan.list_pieces import (
     pieces,
 )
 from headwater.plan.steps import AddNumbers, AntiJoin, Extend, Filter, Generate, Ints, Join, Plan, Start
+from headwater.plan.term_values import TermValues, appended
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
-from headwater.values.layout import constant_code
-from headwater.values.types import FLOAT, INT, Type, type_of
+from headwater.values.types import Type
 
 MOST_STARTS_AT_ONCE = 1 << 17
 """From how many rows a join may begin before it can be interrupted, however few rows it finds."""
-ANY_RANK = np.iinfo(np.int64).max
 NO_CODES: Ints = np.empty(0, np.int64)
 AT_START: Ints = np.array([0, 0, 0], np.int64)
 AT_CHAIN: Ints = np.array([0, -1, 0], np.int64)
@@ -55,41 +49,6 @@ AHEAD = -1
 
 def _nothing() -> None:
     """Nobody looks on."""
-
-
-class Access(NamedTuple):
-    """Which rows premises see, by position before or after the delta: of lower strata, of the own stratum
-    (with a rank limit), and for absent premises which rows must not be there."""
-
-    before: Accept
-    after: Accept
-    absent_before: Accept
-    absent_after: Accept
-    own_before: Accept = NEW
-    own_after: Accept = NEW
-    rank_before: int = ANY_RANK
-    rank_after: int = ANY_RANK
-
-
-LOST = Access(OLD, KEPT, OLD, EITHER)
-"""Derivations that held before the version and lose a premise of a lower stratum."""
-GAINED = Access(NEW, KEPT, NEW, EITHER)
-"""Derivations that hold after the version and gain a premise of a lower stratum."""
-DOWN_FIRST = Access(KEPT, KEPT, EITHER, EITHER, STANDING_OR_DYING, NEW)
-"""Derivations that fall with a row of the own stratum, lower strata as far as they stay."""
-DOWN = Access(NEW, NEW, NEW, NEW, STANDING_OR_DYING, NEW)
-"""The same, once what lower strata gained has been taken in."""
-STAYING = Access(KEPT, KEPT, EITHER, EITHER)
-"""Derivations from what stays."""
-PRESENT = Access(NEW, NEW, NEW, NEW)
-"""Derivations from what is there now."""
-EARLIER = Access(OLD, OLD, OLD, OLD, OLD, OLD)
-"""Derivations from what was there when the version began."""
-
-
-def round_access(rank: int) -> Access:
-    """One round of semi-naive evaluation whose delta has the given rank."""
-    return Access(NEW, NEW, NEW, NEW, NEW, NEW, rank, rank - 1)
 
 
 Sink = Callable[[Ints], None]
@@ -121,7 +80,7 @@ class Executor:
         self.between_pieces = between_pieces
         self.relations = relations
         self.codec = codec
-        self.functions = functions
+        self.terms = TermValues(codec, functions)
         self.looked: defaultdict[str, int] = defaultdict(int)
         self.touched = 0
         """How many rows were looked at, of all relations."""
@@ -133,7 +92,6 @@ class Executor:
         self.near = LaidNear()
         self._scratch: Ints = np.empty(2 * BLOCK, np.int64)
         self._buffers: dict[tuple[int, int], Ints] = {}
-        self._constants: dict[int, tuple[Constant, int, Type | None]] = {}
 
     def run(
         self,
@@ -293,11 +251,11 @@ class Executor:
             if isinstance(step, AntiJoin):
                 bindings = self._anti_join(run, depth, step, bindings)
             elif isinstance(step, Filter):
-                bindings = self._filter(step, run.types, bindings)
+                bindings = self.terms.filtered(step, run.types, bindings)
             elif isinstance(step, Extend):
-                bindings = self._extend(step, run.types, bindings)
+                bindings = self.terms.extended(step, run.types, bindings)
             else:
-                bindings = self.add_numbers(step, bindings)
+                bindings = self.terms.with_sum(step, bindings)
             if bindings.shape[0] == 0:
                 return 0
         if not plan.identity:
@@ -423,92 +381,16 @@ class Executor:
         self.look(step.relation, bindings.shape[0])
         return out[:n]
 
-    # ------------------------------------------------------------------ terms
-
-    def _filter(self, step: Filter, types: Mapping[str, Type | None], bindings: Ints) -> Ints:
-        left, left_type = self._term(step.left, step.columns, types, bindings)
-        right, right_type = self._term(step.right, step.columns, types, bindings)
-        good = self.functions.compare(step.op, left, right, left_type, right_type, self.codec)
-        out = np.empty((bindings.shape[0], step.outputs.shape[0] + 1), np.int64)
-        return out[: join.keep(bindings, good, step.outputs, out)]
-
-    def _extend(self, step: Extend, types: Mapping[str, Type | None], bindings: Ints) -> Ints:
-        value, _ = self._term(step.value, step.columns, types, bindings)
-        return self._appended(step.outputs, bindings, value)
-
-    def add_numbers(self, step: AddNumbers, bindings: Ints) -> Ints:
-        """Bindings with a sum or difference as a further column."""
-        out = np.empty((bindings.shape[0], step.outputs.shape[0] + 2), np.int64)
-        append = join.append_float_sum if step.floats else join.append_sum
-        row = append(bindings, step.left, step.right, step.constants, step.subtract, step.outputs, out)
-        return out if row < 0 else self._special_sums(step, bindings, out)
-
-    def _special_sums(self, step: AddNumbers, bindings: Ints, out: Ints) -> Ints:
-        """The same where some operand or result is not its own code, or overflows."""
-        left, right = (
-            bindings[:, source]
-            if source >= 0
-            else np.full(bindings.shape[0], step.constants[-source - 1], np.int64)
-            for source in (step.left, step.right)
-        )
-        if not step.solves:
-            types = [FLOAT if step.floats else INT] * 2
-            op = "-" if step.subtract else "+"
-            out[:, -2] = self.functions.apply(op, [left, right], types, self.codec)
-            return out
-        specials = self.codec.specials
-        a, b = specials.numbers(left), specials.numbers(right)
-        with np.errstate(over="ignore"):
-            total = a - b if step.subtract else a + b
-        fits = ((a ^ b) & (a ^ total) if step.subtract else (a ^ total) & (b ^ total)) >= 0
-        there = fits & ~specials.nulls(left) & ~specials.nulls(right)
-        out[:, -2] = specials.int_codes(total)
-        return np.ascontiguousarray(out[there])
-
     def _generate(self, run: PlanRun, depth: int, step: Generate, bindings: Ints) -> int:
         """Go on with some of the values at a time: there may be many more of them than bindings."""
         plan = run.plan
-        args = [self._term(arg, step.columns, run.types, bindings) for arg in step.args]
-        expansion = self.functions.expand(
-            step.function, [column for column, _ in args], [type_ for _, type_ in args], self.codec
-        )
+        expansion = self.terms.expanded(step, run.types, bindings)
         if all(isinstance(later, Extend | AddNumbers) for later in plan.steps[depth + 1 :]):
             needed = expansion.largest * least_bytes(plan.outputs.shape[0])
             self.codec.budget.ask_ever(needed, f"{expansion.largest:,} rows from one {step.function}")
         found = 0
         for rows, values in expansion.pieces(ROWS_A_PIECE):
-            longer = self._appended(step.outputs, bindings[rows], values)
+            longer = appended(step.outputs, bindings[rows], values)
             found += self._steps(run, depth + 1, longer)
             self.between_pieces()
         return found
-
-    @staticmethod
-    def _appended(outputs: Ints, bindings: Ints, value: Ints) -> Ints:
-        k = outputs.shape[0]
-        out = np.empty((bindings.shape[0], k + 2), np.int64)
-        out[:, :k] = bindings[:, outputs]
-        out[:, k] = value
-        out[:, k + 1] = bindings[:, -1]
-        return out
-
-    def _constant(self, term: Constant) -> tuple[Constant, int, Type | None]:
-        """A constant with its code and type; by identity, since equal numbers may differ in type or scale."""
-        known = self._constants.get(id(term))
-        if known is None:
-            code = constant_code(self.codec, term.value)
-            known = self._constants[id(term)] = (term, code, type_of(term.value))
-        return known
-
-    def _term(
-        self, term: Term, columns: Mapping[str, int], types: Mapping[str, Type | None], bindings: Ints
-    ) -> tuple[Ints, Type | None]:
-        """The codes of a term and their type; without a type, all of them are null."""
-        if isinstance(term, Variable):
-            return bindings[:, columns[term.name]], types.get(term.name)
-        if isinstance(term, Constant):
-            _, code, type_ = self._constant(term)
-            return np.full(bindings.shape[0], code, np.int64), type_
-        assert isinstance(term, Call)
-        args = [self._term(arg, columns, types, bindings) for arg in term.args]
-        call = self.functions.resolved(term.function, [type_ for _, type_ in args])
-        return call.apply([column for column, _ in args], self.codec), call.result

@@ -19,7 +19,8 @@ import numpy.typing as npt
 from headwater.errors import EvaluationError
 from headwater.kernel.relation import Relation
 from headwater.language.program import Variable
-from headwater.plan.execute import PRESENT, Executor
+from headwater.plan.access import PRESENT
+from headwater.plan.execute import Executor
 from headwater.plan.order import Planner, needs
 from headwater.plan.steps import Ints, Plan
 from headwater.plan.stored_rows import Key, StoredRows

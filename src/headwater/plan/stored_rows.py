@@ -13,7 +13,8 @@ import numpy.typing as npt
 from headwater.kernel.relation import Relation
 from headwater.kernel.states import LIVE_ROWS, VISIBLE
 from headwater.language.program import Variable
-from headwater.plan.execute import PRESENT, Access, Executor
+from headwater.plan.access import PRESENT, Access
+from headwater.plan.execute import Executor
 from headwater.plan.order import Planner
 from headwater.plan.steps import Ints
 from headwater.rules.checked import CheckedRule, Premise

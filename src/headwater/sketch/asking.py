@@ -16,6 +16,7 @@ from headwater.sketch.decision import SketchAnswer, SketchDecision
 from headwater.sketch.kept import KeptQuery
 from headwater.sketch.ranges import Ranges
 from headwater.sketch.reuse.reuse import Reusable, reusable
+from headwater.sketch.reuse.templates import template_of
 from headwater.sketch.safety.explain import explain_safety
 from headwater.sketch.safety.facts import declared
 from headwater.sketch.safety.outcome import SafetyProof, SafetyRefusal
@@ -57,12 +58,11 @@ class AskedQuery:
         self.is_past, self.is_explained = is_past, is_explained
         self.backend: Backend = context.tables.backend
         self.answers = answers or CollectedAnswers(self.backend)
-        self._marks = {} if is_past else self.backend.marks(tuple(at))
         self._proof: SafetyProof | SafetyRefusal | None = None
         self._lent: Sketch | None = None
         self.borrowed = ""
         self._cut_before: dict[Slot, Ranges] = {}
-        if kept.is_of_others(at, self._marks):
+        if kept.newest is not None and kept.is_of_others(self.backend.marks(kept.newest.versions)):
             context.book.forget_maintainer(kept.name)
             self._forget_sketches()
 
@@ -187,12 +187,13 @@ class AskedQuery:
 
     def _borrow(self) -> bool:
         """Whether the sketch of a query that differs in constants answers this one: it is maintained, and taken."""
+        template = template_of(self.query.plan)
         for other in self.context.book:
             if other.newest is None or other.name == self.kept.name:
                 continue
             query = self.context.prover.plan_of(other)
-            if query is None:
-                continue
+            if query is None or self.context.prover.template(other, query) != template:
+                continue  # known before anything is proved, which takes longer
             known = declared(self.backend.schemas(), other.facts.__contains__)
             slots = [part.slot for part in other.newest.parts]
             first, second = prove(query.plan, slots, known), prove(self.query.plan, slots, known)
@@ -309,8 +310,8 @@ class AskedQuery:
 
     def learn(self) -> None:
         """Keep what is known of the query now, if the present moment ends well."""
-        if self.kept.newest is not None and self.kept.newest.versions == self.at and not self.is_past:
-            self.kept = replace(self.kept, marks=self._marks)
+        if self.kept.newest is not None and self.kept.newest.versions == self.at:
+            self.kept = replace(self.kept, marks=self.backend.marks(self.at))
         self.context.book.learn(self.kept)
 
     def could_be_brought_up(self) -> bool:
@@ -319,7 +320,7 @@ class AskedQuery:
 
     def _is_done(self, upkeep: Callable[[], object]) -> bool:
         """Whether something about maintaining the sketch was done, and not given up."""
-        if self.kept.unmaintained:
+        if self.kept.unmaintained or self.kept.newest is None:
             return False
         try:
             upkeep()
@@ -335,6 +336,8 @@ class AskedQuery:
         try:
             if self.kept.unmaintained:
                 raise SketchError("state-too-large", self.kept.unmaintained)
+            if self.kept.newest is None:
+                raise SketchError("no-changes", "the sketch was of other rows with these versions")
             return self.brought_up()
         except HeadwaterError as error:
             if error.code not in GIVEN_UP:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cached_property
 
 from headwater.sketch.maintain.switches import Switches
 from headwater.sketch.named_tables import NamedTables
@@ -22,7 +23,7 @@ class AskingContext:
     switches: Switches
     screen: Screen | None
 
-    @property
+    @cached_property
     def prover(self) -> Prover:
         return Prover(self.tables, self.book)
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 import datetime
 import decimal
 import hashlib
-import json
 import re
 import shutil
 from collections.abc import Iterator, Mapping
@@ -24,11 +23,12 @@ from pathlib import Path
 from typing import Any
 
 from headwater.errors import SketchError, StoreError
+from headwater.sketch.checked_files import damaged, read_checked, write_checked
 from headwater.sketch.cost import Costs
 from headwater.sketch.ranges import Ranges, RangeValue
 from headwater.sketch.safety.facts import DataFact
 from headwater.sketch.sketch import Sketch, SketchPart, Slot
-from headwater.store.durable import make_folder, put
+from headwater.store.durable import make_folder
 from headwater.store.failure import failed
 from headwater.store.lock import Lock
 from headwater.store.patience import PATIENCE
@@ -41,8 +41,8 @@ HINTS = {
     "permission": "check owner, mode and mount of the path: sketches write to their folder",
 }
 """What to do about a folder that cannot be taken."""
-CHECK = "check"
-"""The key of the checksum of a file's other keys; files of earlier releases have none."""
+HINT = "remove that file: its sketches are captured again"
+"""What to do about a file that is damaged."""
 MOST_COUNTED = 20
 """Of so many versions is known how often a query was asked at them."""
 
@@ -89,14 +89,10 @@ class KeptQuery:
     marks: Mapping[str, int] = field(default_factory=dict)
     """What told the versions of the newest sketch from others with the same numbers (`Backend.marks`)."""
 
-    def is_of_others(self, versions: Mapping[str, int], marks: Mapping[str, int]) -> bool:
-        """Whether the newest sketch is of other tables than those that have these versions now: a database that was
-        restored, and changed since, gives a number again."""
-        newest = {} if self.newest is None else self.newest.versions
-        return any(
-            newest.get(table) == versions.get(table) and self.marks.get(table, mark) != mark
-            for table, mark in marks.items()
-        )
+    def is_of_others(self, marks: Mapping[str, int]) -> bool:
+        """Whether the newest sketch is of other rows than those that its versions have by these marks: a table that
+        was restored, and changed since, gives a number again."""
+        return any(self.marks.get(table, mark) != mark for table, mark in marks.items())
 
     def counted(self, versions: Mapping[str, int]) -> KeptQuery:
         """With one time more that it was asked, at these versions."""
@@ -218,7 +214,7 @@ class KeptState:
 
     def describe(self, backend: str, tables: Mapping[str, KeptTable]) -> None:
         said = {"format": FORMAT, "backend": backend, "tables": [vars(each) for each in tables.values()]}
-        self._write(self.folder / "tables.json", said)
+        write_checked(self.folder / "tables.json", said)
 
     def queries(self) -> Iterator[KeptQuery]:
         """All queries; those that have a name which now means another text are forgotten."""
@@ -245,7 +241,7 @@ class KeptState:
             "asked_at": dict(query.asked_at),
             "marks": dict(query.marks),
         }
-        self._write(self._path(query.name), said)
+        write_checked(self._path(query.name), said)
 
     def drop(self, name: str) -> None:
         """Forget a query with all that is kept of it."""
@@ -292,19 +288,11 @@ class KeptState:
             raise _damaged(path, f"{type(error).__name__} {error}") from error
 
     def _load(self, path: Path) -> Any:
-        try:
-            said = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
+        said = read_checked(path, ("format",), HINT)
+        if said is None:
             return None
-        except (ValueError, UnicodeDecodeError) as error:
-            raise _damaged(path, str(error)) from error
-        except OSError as error:
-            raise failed("cannot read", path, error) from error
-        if not isinstance(said, dict) or not isinstance(said.get("format"), int):
+        if not isinstance(said["format"], int):
             raise _damaged(path, "it is of no format that there was")
-        check = said.pop(CHECK, None)
-        if check is not None and check != _digest(said):
-            raise _damaged(path, "its checksum is another one")
         if said["format"] > FORMAT:
             raise SketchError(
                 "damaged-state",
@@ -313,12 +301,6 @@ class KeptState:
             )
         return said
 
-    def _write(self, path: Path, said: Mapping[str, Any]) -> None:
-        try:
-            put(path, json.dumps({**said, CHECK: _digest(said)}).encode())
-        except OSError as error:
-            raise failed("cannot write", path, error) from error
-
 
 def _refuse_other_types(*values: tuple[object, Any]) -> None:
     for value, kind in values:
@@ -326,17 +308,8 @@ def _refuse_other_types(*values: tuple[object, Any]) -> None:
             raise TypeError(f"{value!r} is not of type {kind}")
 
 
-def _digest(said: Mapping[str, Any]) -> str:
-    """A checksum of what a file says, the same before it is written and after it is read."""
-    return hashlib.blake2b(json.dumps(said).encode(), digest_size=8).hexdigest()
-
-
 def _damaged(path: Path, why: str) -> SketchError:
-    return SketchError(
-        "damaged-state",
-        f"{path} is not what was written: {why}",
-        hint="remove that file: its sketches are captured again",
-    )
+    return damaged(path, why, HINT)
 
 
 def sketch_to_json(sketch: Sketch) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from headwater.values import arguments
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MOST_PLANS_KEPT = 256
+MOST_PLANS_KEPT = 4096
 """Texts whose plans are at hand."""
 GONE = ("unknown-table", "missing-source", "not-recorded")
 """What is said of a table that is not there any more, or has become a partition: its queries cannot be asked, all

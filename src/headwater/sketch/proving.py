@@ -4,7 +4,7 @@ that were chosen for its tables, or on advised ones."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from headwater.errors import SqlError
 from headwater.language.sql.query import SqlQuery
@@ -13,6 +13,7 @@ from headwater.sketch.kept import KeptQuery
 from headwater.sketch.named_tables import NamedTables
 from headwater.sketch.query_book import QueryBook
 from headwater.sketch.ranges import Ranges
+from headwater.sketch.reuse.templates import QueryTemplate, template_of
 from headwater.sketch.safety.facts import KnownFacts, declared
 from headwater.sketch.safety.outcome import SafetyProof, SafetyRefusal
 from headwater.sketch.safety.rules import prove
@@ -25,6 +26,8 @@ class Prover:
 
     tables: NamedTables
     book: QueryBook
+    _templates: dict[str, tuple[SqlQuery, QueryTemplate]] = field(default_factory=dict)
+    """The templates of queries that were asked, with the plans of which they are."""
 
     def known(self, versions: Mapping[str, int] | None = None) -> KnownFacts:
         """What holds at these versions of the tables (default: now)."""
@@ -87,6 +90,13 @@ class Prover:
             return self.tables.parsed(kept.text)
         except SqlError:
             return None
+
+    def template(self, kept: KeptQuery, query: SqlQuery) -> QueryTemplate:
+        """The template of a query that was asked, made once for its plan."""
+        found = self._templates.get(kept.name)
+        if found is None or found[0] is not query:
+            found = self._templates[kept.name] = (query, template_of(query.plan))
+        return found[1]
 
     def ranges(
         self, proof: SafetyProof, kept: KeptQuery, before: Mapping[Slot, Ranges]

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 10
 """So often a query is answered anew because a table that keeps no old versions was changed meanwhile."""
+OVERTAKEN = ("no-such-version", "table-replaced", "conflict")
+"""What is said where a table was changed meanwhile."""
 
 MOST_MEMORY = 2**30
 """Bytes that the state of all sketches may take in memory."""
@@ -158,7 +160,10 @@ class Sketches:
                     with self._moment(query):
                         self._at_newest(query, kept).was_brought_up()
                 except SketchError as error:
-                    if error.code not in ("table-replaced", *GONE):  # that is for the next who asks
+                    if error.code not in (
+                        *OVERTAKEN,
+                        *GONE,
+                    ):  # that is for the next who asks: the change is done
                         raise
         self._book.fit_memory()
 
@@ -237,8 +242,7 @@ class Sketches:
                 self.last = answer.decision
                 return answer
             except SketchError as error:
-                again = ("no-such-version", "table-replaced", "conflict")
-                if error.code not in again or versions or attempt == ATTEMPTS - 1:
+                if error.code not in OVERTAKEN or versions or attempt == ATTEMPTS - 1:
                     raise
                 if error.code == "table-replaced":
                     self._tables.name_again(query)

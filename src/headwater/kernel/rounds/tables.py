@@ -97,4 +97,4 @@ ACCESS_WIDTH = 6
 """Which rows premises see before and after what a rule begins from: of lower strata, of the own one, and what must
 not be there."""
 AT_LOSING, AT_FALLING_FIRST, AT_ASKING_FIRST, AT_GAINING, AT_FALLING, AT_PRESENT = range(6)
-"""When they see them: see `plan.execute`."""
+"""When they see them: see `plan.access`."""

@@ -9,7 +9,7 @@ from headwater.kernel.lists import Lists
 from headwater.kernel.relation import Relation
 from headwater.kernel.states import NEW
 from headwater.kernel.version_change import NO_ROWS
-from headwater.plan.execute import ANY_RANK
+from headwater.plan.access import ANY_RANK
 from headwater.plan.list_pieces import ROWS_A_PIECE
 from headwater.plan.steps import Ints
 

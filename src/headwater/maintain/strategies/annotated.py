@@ -32,7 +32,7 @@ from headwater.maintain.strategies.ledger import Ground, Instance, Ledger, TooLa
 from headwater.maintain.strategies.strategy import Strategy, Task
 from headwater.maintain.strategies.support import Support
 from headwater.maintain.workspace import NO_CHANGE, NO_ROWS, Rows, RuleSet, Workspace
-from headwater.plan.execute import EARLIER, PRESENT, Access
+from headwater.plan.access import EARLIER, PRESENT, Access
 from headwater.plan.instances import Instances, Unprojected
 from headwater.plan.steps import Ints
 from headwater.rules.checked import CheckedRule, Stratum

@@ -16,7 +16,7 @@ import numpy as np
 
 from headwater.errors import EvaluationError, RuleError
 from headwater.language.program import Constant, Term, Variable, Wildcard
-from headwater.plan.execute import PRESENT
+from headwater.plan.access import PRESENT
 from headwater.plan.instances import Instances, Unprojected
 from headwater.plan.order import needs, solved, variables
 from headwater.plan.steps import Ints, Plan

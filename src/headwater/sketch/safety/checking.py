@@ -31,7 +31,7 @@ class FactsOfBackend:
     """
 
     backend: Backend
-    _found: dict[tuple[DataFact, int], bool] = field(default_factory=dict)
+    _found: dict[tuple[DataFact, int, int | None], bool] = field(default_factory=dict)
 
     def __call__(self, fact: DataFact) -> bool:
         return self._asked_once(fact, self.backend.version(fact.table))
@@ -45,7 +45,7 @@ class FactsOfBackend:
         self._found.clear()
 
     def _asked_once(self, fact: DataFact, version: int) -> bool:
-        key = (fact, version)
+        key = (fact, version, self.backend.marks({fact.table: version}).get(fact.table))
         if key not in self._found:
             self._found[key] = self._holds(fact, version)
         return self._found[key]

@@ -161,9 +161,9 @@ class Backend(Protocol):
         were taken in, or have other columns (`table-replaced`)."""
         ...
 
-    def marks(self, tables: Sequence[str]) -> dict[str, int]:
-        """Where tables can go back to older versions, as databases do that are restored: what tells the versions that
-        they have now from others with the same numbers."""
+    def marks(self, versions: Mapping[str, int]) -> dict[str, int]:
+        """Where tables can go back to older versions, as databases do that are restored: what tells versions from
+        others with the same numbers, where it is known."""
         ...
 
     def version(self, table: str) -> int:

@@ -56,6 +56,9 @@ class CatalogTable:
             raise other_table(self.name, "is another table than it was")
         return now
 
+    def mark(self, version: int) -> int | None:
+        return self.files.mark(version)
+
     def frame(self, session: SparkSession, version: int, parts: Sequence[SketchPart]) -> DataFrame:
         now = self._look()
         if now is not self._planned:

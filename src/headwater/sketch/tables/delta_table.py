@@ -12,6 +12,7 @@ several times lose as many copies as are deleted. A commit of somebody else in b
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
 import time
@@ -46,12 +47,13 @@ class DeltaFiles:
     """A Delta table at a path."""
 
     def __init__(self, path: str):
-        self.path = (
-            path if "://" in path else os.path.abspath(path)
-        )  # Spark is somewhere else than this process
+        # Spark is somewhere else than this process
+        self.path = path if "://" in path else os.path.abspath(path.removeprefix("file:"))
         self._wheel = Wheel(self.path)
         self._layouts: dict[tuple[str, int], tuple[TableLayout, tuple[str, ...]]] = {}
         self._past: dict[int, DeltaSnapshot] = {}
+        self._checks: dict[tuple[int, tuple[int, int]], int] = {}
+        """Checksums of versions' entries of the log."""
         self._frames: dict[tuple[str, tuple[str, ...]], DataFrame] = {}
         self._files = FileFrames()
         self._gathered = GatheredFiles(self._rows_now)
@@ -69,14 +71,16 @@ class DeltaFiles:
         deltalake = require_wheel()
         try:
             return self._wheel._open(version)
-        except deltalake.exceptions.DeltaError as error:
+        except (deltalake.exceptions.DeltaError, PipelineError) as error:
+            if isinstance(error, PipelineError):
+                if version is None:
+                    raise SketchError("missing-source", error.message, hint=error.hint) from error
+                self._open()  # the wheel says the same of a version that was cleaned up as of a table that is gone
             raise SketchError(
                 "no-such-version",
                 f"{self.path} has no version {version}",
                 hint="was it cleaned up (vacuum), or is it to come?",
             ) from error
-        except PipelineError as error:
-            raise SketchError("missing-source", error.message, hint=error.hint) from error
 
     def _at(self, version: int) -> DeltaSnapshot:
         """What the log says of a version; that of the newest is known, another one is looked up there."""
@@ -118,6 +122,8 @@ class DeltaFiles:
         if str(found.metadata().id) != self.identity:
             raise other_table(str(self.path), "is another table than it was")
         self._newest = found
+        self._past.clear()  # it may have gone back to an older version, and to others from there
+        self._layouts.clear()
 
     def _mark_of(self, version: int) -> tuple[int, int] | None:
         """What tells a version's entry of the log from that of another table; `None` if there is no such file
@@ -125,10 +131,30 @@ class DeltaFiles:
         if "://" in self.path:
             return (0, 0)  # of tables elsewhere nothing is known without reading their log
         try:
-            found = (Path(self.path) / "_delta_log" / f"{version:020}.json").stat()
+            found = self._entry(version).stat()
         except OSError:
             return None
         return found.st_ino, found.st_mtime_ns
+
+    def mark(self, version: int) -> int | None:
+        """A checksum of a version's entry of the log; `None` if that is not here."""
+        at = None if "://" in self.path else self._mark_of(version)
+        if at is None:
+            return None
+
+        def made() -> int:
+            return int.from_bytes(
+                hashlib.blake2b(self._entry(version).read_bytes(), digest_size=7).digest(), "big"
+            )
+
+        try:
+            return remembered(self._checks, (version, at), made)
+        except OSError:  # it has just been cleaned up
+            return None
+
+    def _entry(self, version: int) -> Path:
+        """Where the log says what a version has changed."""
+        return Path(self.path) / "_delta_log" / f"{version:020}.json"
 
     def frame(self, session: SparkSession, version: int, parts: Sequence[SketchPart]) -> DataFrame:
         snapshot = self._at(version)
@@ -165,7 +191,12 @@ class DeltaFiles:
         return files_needed(lambda attribute: self._described(attribute, version), parts)
 
     def layout(self, attribute: str, version: int) -> TableLayout | None:
-        return self._described(attribute, version)[0]
+        try:
+            return self._described(attribute, version)[0]
+        except SketchError as error:
+            if error.code != "no-such-version":  # the log says nothing of it any more
+                raise
+            return None
 
     def _described(self, attribute: str, version: int) -> tuple[TableLayout, tuple[str, ...]]:
         """The files of a version with what the log says of them."""
@@ -182,7 +213,7 @@ class DeltaFiles:
 
         if upto < after:
             raise SketchError("no-changes", f"{self.path} went back from version {after} to {upto}")
-        old, new = self._at(after), self._at(upto)
+        old, new = self._before(after), self._at(upto)
         if not (old.has_plain_files and new.has_plain_files):
             return self._whole_difference(self._open(after), self._open(upto))
         before, now = set(old.files), set(new.files)
@@ -192,6 +223,15 @@ class DeltaFiles:
         )
         signs = np.concatenate([np.full(gone.num_rows, -1), np.full(come.num_rows, 1)]).astype(np.int64)
         return netted(pa.concat_tables([gone, come]), signs)
+
+    def _before(self, version: int) -> DeltaSnapshot:
+        """What the log says of a version since which something changed."""
+        try:
+            return self._at(version)
+        except SketchError as error:
+            if error.code != "no-such-version":
+                raise
+            raise SketchError("no-changes", error.message, hint="the sketch is captured again") from error
 
     def _rows_of(self, snapshot: DeltaSnapshot, schema: pa.Schema, files: set[str]) -> pa.Table:
         """The rows of some files of a version, with the columns of another."""

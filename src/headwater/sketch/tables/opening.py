@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
+import decimal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from headwater.errors import DataError, SketchError
 from headwater.pipeline.refusals import refusals
@@ -27,6 +31,9 @@ if TYPE_CHECKING:
 
 
 FORMATS = ("delta", "parquet", "table")
+_BROKEN = (float, decimal.Decimal, np.floating)
+_NUMBERS = (int, *_BROKEN, np.integer)
+_MIDNIGHT = datetime.time()
 
 
 def open_spark_table(session: SparkSession, table: KeptTable, record: Path) -> SparkTable:
@@ -128,21 +135,39 @@ def _arrow(rows: Any, schema: pa.Schema) -> pa.Table:
     cells = list(zip(*listed, strict=True)) if listed else [()] * len(schema)
     try:
         arrays = [_column(column, field.type) for column, field in zip(cells, schema, strict=True)]
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError) as error:
+    except (pa.ArrowException, TypeError, OverflowError, UnicodeEncodeError) as error:
         raise DataError("wrong-type", f"rows do not fit the table: {error}") from error
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def _column(cells: Sequence[Any], type: pa.DataType) -> pa.Array:
-    """Cells of a column; Arrow would cut floats to whole numbers, and take numbers for times."""
+    """Cells of a column; Arrow would cut floats and decimals to whole numbers, times to dates, and take numbers for
+    times."""
     import pyarrow as pa
 
     if pa.types.is_integer(type):
-        broken = [cell for cell in cells if isinstance(cell, float) and not cell.is_integer()]
+        broken = [cell for cell in cells if isinstance(cell, _BROKEN) and not _is_whole(cell)]
         if broken:
             raise pa.ArrowInvalid(f"{broken[0]} is no whole number")
     if pa.types.is_temporal(type):
-        broken = [cell for cell in cells if isinstance(cell, int | float)]
-        if broken:
-            raise pa.ArrowInvalid(f"{broken[0]!r} is no {type}")
+        wrong: list[Any] = [
+            cell for cell in cells if isinstance(cell, _NUMBERS) and not isinstance(cell, np.timedelta64)
+        ]
+        if pa.types.is_date(type):
+            wrong += [cell for cell in cells if _is_within_a_day(cell)]
+        if wrong:
+            raise pa.ArrowInvalid(f"{wrong[0]!r} is no {type}")
     return pa.array(cells, type)
+
+
+def _is_within_a_day(cell: Any) -> bool:
+    """Whether it is a time that no date says; the one of pandas that is none is not equal to itself."""
+    return isinstance(cell, datetime.datetime) and (cell != cell or cell.time() != _MIDNIGHT)
+
+
+def _is_whole(cell: Any) -> bool:
+    """Whether a float or a decimal is a whole number."""
+    try:
+        return bool(int(cell) == cell)
+    except (ValueError, OverflowError):  # NaN, infinity
+        return False

@@ -14,7 +14,6 @@ tables have no such moment.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 import uuid
@@ -28,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headwater.errors import SketchError, StoreError
+from headwater.sketch.checked_files import read_checked, write_checked
 from headwater.sketch.sketch import SketchPart
 from headwater.sketch.tables.bags import Numbers, netted, without
 from headwater.sketch.tables.directory_files import FileMark, files_read, partition_values
@@ -88,16 +88,21 @@ class ParquetTable:
                 pass  # which does what is left to be done
 
     @cached_property
-    def _staged(self) -> str:
-        """How names of files begin that are not the table's yet. Others who write to it have names of their own, also
-        on a machine on which their record has the same path as ours here, or in a copy of our record."""
+    def _own(self) -> str:
+        """What no other record has."""
         own = self.record / "own"
         try:
             if not own.exists():
                 put(own, uuid.uuid4().hex.encode())
-            said = f"{self.record.resolve()} {own.read_text(encoding='ascii', errors='replace')}"
+            return own.read_text(encoding="ascii", errors="replace")
         except OSError as error:
             raise failed("cannot keep", own, error) from error
+
+    @cached_property
+    def _staged(self) -> str:
+        """How names of files begin that are not the table's yet. Others who write to it have names of their own, also
+        on a machine on which their record has the same path as ours here, or in a copy of our record."""
+        said = f"{self.record.resolve()} {self._own}"
         return f".headwater-{hashlib.blake2b(said.encode(), digest_size=6).hexdigest()}-"
 
     @property
@@ -119,6 +124,10 @@ class ParquetTable:
             if newest is None or newest.files != files:
                 newest = self._commit(FileVersion(0 if newest is None else newest.version + 1, files))
             return newest.version
+
+    def mark(self, version: int) -> int | None:
+        """The record's own, which gives no number twice: one that was removed begins anew."""
+        return int.from_bytes(hashlib.blake2b(self._own.encode(), digest_size=7).digest(), "big")
 
     def frame(self, session: SparkSession, version: int, parts: Sequence[SketchPart]) -> DataFrame:
         marks = self._marks()
@@ -263,7 +272,7 @@ class ParquetTable:
                     (self.path / hidden).unlink(missing_ok=True)
                 raise self._changed_meanwhile("rows were deleted from it")
             self._keep_rows(version, rows, signs)
-            self._write(self._intention_file(), asdict(intention))
+            write_checked(self._intention_file(), asdict(intention))
             return self._carried_out(intention).version
 
     def cluster(self, session: SparkSession, attribute: str, files: int) -> int:
@@ -291,7 +300,7 @@ class ParquetTable:
             }
             self._keep_rows(version + 1, self.schema().empty_table(), np.zeros(0, dtype=np.int64))
             intention = Intention(version + 1, names, tuple(before), before)
-            self._write(self._intention_file(), asdict(intention))
+            write_checked(self._intention_file(), asdict(intention))
             done = self._carried_out(intention).version
             shutil.rmtree(made, ignore_errors=True)
             return done
@@ -383,7 +392,7 @@ class ParquetTable:
 
     def _recover(self) -> None:
         """Do what a writer who ended in the middle has left to be done, and remove what was not to be yet."""
-        found = self._load(self._intention_file())
+        found = self._load(self._intention_file(), ("version", "names", "gone"))
         if found is not None:
             before = found.get("before")
             intention = Intention(
@@ -438,38 +447,21 @@ class ParquetTable:
         return self._read(numbers[-1]) if numbers else None
 
     def _read(self, version: int) -> FileVersion | None:
-        found = self._load(self.record / f"{version:08d}.json")
+        found = self._load(self.record / f"{version:08d}.json", ("version", "files", "kept"))
         if found is None:
             return None
         files = {name: (size, at) for name, (size, at) in found["files"].items()}
         return FileVersion(found["version"], files, found["kept"])
 
-    def _load(self, path: Path) -> Any:
-        try:
-            return json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            return None
-        except (ValueError, UnicodeDecodeError) as error:
-            raise SketchError(
-                "damaged-state",
-                f"{path} is not what was written: {error}",
-                hint=f"remove {self.record}: sketches of the table are captured again",
-            ) from error
-        except OSError as error:
-            raise failed("cannot read", path, error) from error
+    def _load(self, path: Path, keys: Sequence[str]) -> dict[str, Any] | None:
+        return read_checked(path, keys, f"remove {self.record}: sketches of the table are captured again")
 
     def _commit(self, version: FileVersion) -> FileVersion:
-        self._write(self.record / f"{version.version:08d}.json", asdict(version))
+        write_checked(self.record / f"{version.version:08d}.json", asdict(version))
         old = version.version - MOST_VERSIONS
         for path in (self.record / f"{old:08d}.json", self._rows_file(old)):
             path.unlink(missing_ok=True)
         return version
-
-    def _write(self, path: Path, said: dict[str, Any]) -> None:
-        try:
-            put(path, json.dumps(said).encode())
-        except OSError as error:
-            raise failed("cannot write", path, error) from error
 
     def _rows_file(self, version: int) -> Path:
         return self.record / f"{version:08d}.arrow"

@@ -66,6 +66,10 @@ class SparkTable(Protocol):
         """The version it has now."""
         ...
 
+    def mark(self, version: int) -> int | None:
+        """What tells a version from another one with its number, if there may be such a one."""
+        ...
+
     def frame(self, session: SparkSession, version: int, parts: Sequence[SketchPart]) -> DataFrame:
         """Its rows at a version; those that are in none of the parts' fragments may be missing."""
         ...
@@ -118,9 +122,9 @@ class SparkBackend:
     def schemas(self) -> Mapping[str, TableSchema]:
         return self._schemas
 
-    def marks(self, tables: Sequence[str]) -> dict[str, int]:
-        """None are needed: tables have identities, and no version twice."""
-        return {}
+    def marks(self, versions: Mapping[str, int]) -> dict[str, int]:
+        found = {table: self._table(table).mark(version) for table, version in versions.items()}
+        return {table: mark for table, mark in found.items() if mark is not None}
 
     def refuse_others(self, tables: Iterable[str]) -> None:
         for table in tables:

@@ -113,6 +113,7 @@ class SqlBackend:
     def _taken_in(self, name: str) -> tuple[Mapping[str, ForeignColumn], OwnComparisons]:
         """The columns of a table, whose changes are recorded now; those that only the database can compare."""
         with self._transactions.refusals(), self.engine.begin() as connection:
+            self._transactions.wait_patiently(connection)
             found = columns_of(connection, name)
             if found is None:
                 raise SketchError("unknown-table", f"there is no table {name}", hint="is its name right?")
@@ -124,10 +125,11 @@ class SqlBackend:
         with self._transactions.refusals(), self.engine.begin() as connection:
             return self._records.origin(connection)
 
-    def marks(self, tables: Sequence[str]) -> dict[str, int]:
+    def marks(self, versions: Mapping[str, int]) -> dict[str, int]:
         """What the writers of the newest versions left with them: another writer's version has another mark."""
         with self._transactions.transaction() as connection:
-            return {table: now.mark for table, now in self._recorded(connection, tables).items()}
+            recorded = self._recorded(connection, tuple(versions))
+        return {table: now.mark for table, now in recorded.items() if now.version == versions[table]}
 
     def refuse_others(self, tables: Iterable[str]) -> None:
         with self._transactions.refusals(), self.engine.begin() as connection:

@@ -28,10 +28,13 @@ _MAKING = 7_201_553_310_442
 _TRIGGER = """
 CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = {schemas} AS $$
+-- columns {written};
 DECLARE at bigint;
 BEGIN
-  UPDATE headwater_versions SET version = version + CASE WHEN writer = txid_current() THEN 0 ELSE 1 END,
-    writer = txid_current() WHERE name = {name} RETURNING version INTO at;
+  UPDATE headwater_versions SET version = version + 1,
+    writer = floor(random() * {others})::bigint * {transactions} + txid_current() % {transactions}
+    WHERE name = {name} AND writer % {transactions} <> txid_current() % {transactions};
+  SELECT version INTO at FROM headwater_versions WHERE name = {name};
   IF TG_OP = 'TRUNCATE' OR TG_RELID <> {oid} THEN
     UPDATE headwater_versions SET unknown = at WHERE name = {name};
     RETURN NULL;
@@ -45,7 +48,11 @@ BEGIN
   RETURN NULL;
 END $$
 """
-"""Writers need no rights in the records, and may look for tables elsewhere than where these are."""
+"""Writers need no rights in the records, and may look for tables elsewhere than where these are. A transaction makes
+one version, which has its number in the mark; the rest is at random, since a cluster that is restored counts its
+transactions again."""
+_TRANSACTIONS, _OTHERS = 2**40, 2**22
+"""How many transactions have marks of their own, and how many marks each may leave."""
 _EVENTS = {
     "INSERT": "REFERENCING NEW TABLE AS come",
     "UPDATE": "REFERENCING NEW TABLE AS come OLD TABLE AS gone",
@@ -62,7 +69,7 @@ class RecordedVersion:
     counted: int
     unknown: int
     mark: int
-    """What its writer left with it (`recent_changes`); in PostgreSQL, the number of the transaction."""
+    """What its writer left with it (`recent_changes`)."""
 
 
 class SqlRecords:
@@ -156,6 +163,9 @@ class SqlRecords:
             log=quoted(self.log(table)),
             columns=named,
             oid=int(do(connection, f"SELECT {_place(table)}::oid")[0][0]),
+            written=do(connection, f"SELECT {_written_columns(table)}")[0][0],
+            transactions=_TRANSACTIONS,
+            others=_OTHERS,
         )
         do(connection, text)
         for event, trigger in _triggers(table).items():
@@ -165,6 +175,7 @@ class SqlRecords:
                 f"CREATE TRIGGER {quoted_column(trigger)} AFTER {event} ON {quoted(table)} {_EVENTS[event]}"
                 f" FOR EACH STATEMENT EXECUTE FUNCTION {quoted(function)}()",
             )
+            do(connection, f"ALTER TABLE {quoted(table)} ENABLE ALWAYS TRIGGER {quoted_column(trigger)}")
 
     def _is_watched(self, connection: Any, table: str) -> bool:
         """Whether all changes of a table of PostgreSQL are recorded."""
@@ -358,18 +369,30 @@ def _is_of_its_own(table: str) -> str:
     )
 
 
+def _written_columns(table: str) -> str:
+    """The columns of a table of PostgreSQL, with the transactions that wrote their rows in the catalog."""
+    return (
+        "(SELECT string_agg(format('%s:%s ', attnum, xmin), '' ORDER BY attnum) FROM pg_attribute"
+        f" WHERE attrelid = {_place(table)} AND attnum > 0)"
+    )
+
+
 def _watched(table: str) -> str:
-    """Whether a table of PostgreSQL has all triggers, they are enabled, and always were.
+    """Whether a table of PostgreSQL has all triggers, they are enabled for everybody, and always were.
 
     Triggers are made in one transaction with the function that they call, so the rows of both in the catalog are of
     that one. Whoever disables a trigger, or enables it again, writes its row anew. A table that had this one's name
     before has triggers of these names, too, but the function was made for this one since.
+
+    ALTER TABLE gives columns other values (`TYPE ... USING`, or as another column of that name) without a trigger,
+    but writes their rows in the catalog. The function says which these were; columns that were added come after them.
     """
     names = ", ".join(map(quoted_text, _triggers(table).values()))
     return (
         f"(SELECT count(*) = {len(_EVENTS)} FROM pg_trigger AS made JOIN pg_proc AS called ON called.oid = tgfoid"
-        f" WHERE tgrelid = {_place(table)} AND tgname IN ({names}) AND tgenabled IN ('O', 'A')"
-        " AND made.xmin = called.xmin)"
+        f" WHERE tgrelid = {_place(table)} AND tgname IN ({names}) AND tgenabled = 'A'"
+        " AND made.xmin = called.xmin"
+        f" AND starts_with({_written_columns(table)}, substring(prosrc FROM '-- columns ([^;]*);')))"
     )
 
 

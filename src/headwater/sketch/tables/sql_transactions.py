@@ -1,8 +1,8 @@
 """Transactions of a database: those of one question, moments that several questions share, and who stands in the way.
 
 What the database refuses is our error (`backend-failed`). Where it refuses because somebody else was faster
-(`conflict`), or because another process has the file open (`database-in-use`), the same is tried again for a while:
-nothing of it was done.
+(`conflict`), or because another process has the file open or holds a table (`database-in-use`), the same is tried
+again for a while: nothing of it was done.
 """
 
 from __future__ import annotations
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 Done = TypeVar("Done")
 _OVERTAKEN = ("40001", "40P01")
 """What PostgreSQL says to who was overtaken, or has waited for each other."""
+_LOCKED = "55P03"
+"""What it says to who has waited for a lock for too long."""
+_LONGEST_WAIT = 2**31 - 1
+"""Milliseconds, in PostgreSQL."""
 
 
 @dataclass
@@ -104,6 +108,12 @@ class SqlTransactions:
             ((connections,),) = self.direct().do("SELECT * FROM duckdb_connection_count()")
         return bool(connections == self._direct.count + pool.checkedin())
 
+    def wait_patiently(self, connection: Any) -> None:
+        """Have a transaction of PostgreSQL wait for locks of others only as long as for anything else."""
+        if not self._is_duckdb:
+            wait = max(1, min(int(self.patience * 1000), _LONGEST_WAIT))
+            connection.exec_driver_sql(f"SET LOCAL lock_timeout = {wait}")
+
     def until_done(self, action: Callable[[], Done]) -> Done:
         """Do something that is a transaction of its own, again if others were in the way; in a moment, once."""
         if self._open.moment is not None:
@@ -137,10 +147,17 @@ class SqlTransactions:
             return SketchError(
                 "database-in-use", said, hint="another process has the database open: end it, or wait"
             )
+        state = getattr(getattr(error, "orig", None), "sqlstate", None)
+        if state == _LOCKED:
+            return SketchError(
+                "database-in-use",
+                said,
+                hint="a transaction holds the table: end it, or wait longer: patience=...",
+            )
         overtaken = (
             "onflict" in said and ("Transaction" in said or "write-write" in said)
             if self._is_duckdb
-            else getattr(getattr(error, "orig", None), "sqlstate", None) in _OVERTAKEN
+            else state in _OVERTAKEN
         )
         if overtaken:
             return SketchError("conflict", said, hint="others changed the same at that moment: try again")

@@ -1,0 +1,77 @@
+"""Tables that went back to an older version and changed in another way since: numbers of versions come again."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import headwater as hw
+
+LARGE = "SELECT x FROM t WHERE g = 1 AND x > 32"
+
+
+@pytest.fixture
+def restored(tmp_path: Path) -> Callable[..., Any]:
+    """Sketches of a query at version 1 of a table, whose other version 1 has one row less and another row more."""
+
+    def opened(text: str = LARGE) -> Any:
+        address = f"duckdb:///{tmp_path}/t.db"
+        with duckdb.connect(str(tmp_path / "t.db")) as connection:
+            connection.execute(
+                "CREATE TABLE t AS SELECT i::INTEGER AS x, (i = 99)::INTEGER AS g FROM range(100) r(i)"
+            )
+        with hw.sketches(address, tmp_path / "state") as sketches:
+            sketches.table("t", partition="x", ranges=10)
+        shutil.copy(tmp_path / "t.db", tmp_path / "backup.db")
+        with hw.sketches(address, tmp_path / "state") as sketches:
+            sketches.update("t", insert=[(200, 1)])
+            assert len(sketches.ask(text, way="capture").rows) > 0
+        shutil.copy(tmp_path / "backup.db", tmp_path / "t.db")
+        with hw.sketches(address, tmp_path / "other") as sketches:
+            sketches.table("t")
+            assert sketches.update("t", insert=[(33, 1)], delete=[(99, 1)]) == 1
+        return hw.sketches(address, tmp_path / "state")
+
+    return opened
+
+
+def test_another_query_does_not_borrow_the_sketch(restored: Callable[..., Any]):
+    with restored() as sketches:
+        larger = LARGE.replace("32", "31")
+        assert "\nnext: plain: asked for the first time" in sketches.explain(larger)
+        assert sketches.ask(larger).rows.to_pylist() == [{"x": 33}]
+        assert sketches.ask(LARGE.replace("32", "98")).decision.way == "plain"
+
+
+def test_maintaining_captures_it_again(restored: Callable[..., Any]):
+    with restored() as sketches:
+        (done,) = sketches.maintain().values()
+        assert (done.way, done.reason) == ("capture", "the sketch was of other rows with these versions")
+        assert sketches.ask(LARGE, way="use").rows.to_pylist() == [{"x": 33}]
+
+
+@pytest.mark.parametrize("way", [None, "plain"])
+def test_a_version_that_is_asked_for_by_its_number_is_the_one_that_is_there(
+    restored: Callable[..., Any], way: str | None
+):
+    with restored() as sketches:
+        assert sketches.ask(LARGE, way=way, versions={"t": 1}).rows.to_pylist() == [{"x": 33}]
+
+
+def test_a_cluster_that_counts_its_transactions_again_gives_other_marks(postgres: Any, tmp_path: Path):
+    """After a restore, the transaction that makes a version again may well have the number of the first one."""
+    with hw.sketches(postgres.new_database(), tmp_path / "state") as sketches:
+        with sketches.backend.engine.begin() as connection:
+            connection.exec_driver_sql("CREATE TABLE t (x INTEGER)")
+        sketches.table("t")
+        with sketches.backend.engine.begin() as connection:
+            connection.exec_driver_sql("INSERT INTO t VALUES (1)")
+            connection.exec_driver_sql("INSERT INTO t VALUES (2)")
+            number = connection.exec_driver_sql("SELECT txid_current()").scalar()
+        assert sketches.backend.version("t") == 1
+        assert sketches.backend.marks({"t": 1})["t"] != number
