@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,9 @@ from typing import Any
 import pytest
 
 os.environ.setdefault("HEADWATER_COMPILE_AHEAD", "0")  # hundreds of processes: those that are about it say so
+# A shell has what it runs in the background ignore Ctrl-C, which tests send.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 from hypothesis import HealthCheck, settings  # noqa: E402
 

@@ -21,7 +21,8 @@ from headwater.sketch.sketch import Sketch, SketchPart, Slot
 from headwater.sketch.tables.backend import fragment_column
 from headwater.sketch.tables.fragment_sql import fragment_expression
 from headwater.sketch.tables.sql_backend import SqlBackend
-from headwater.sketch.tables.sql_records import SqlRecords, do, quoted, quoted_column
+from headwater.sketch.tables.sql_records import SqlRecords
+from headwater.sketch.tables.sql_statements import do, quoted, quoted_column
 
 
 class SqlMaintainer:

@@ -13,7 +13,7 @@ from typing import Any
 
 from headwater.errors import SketchError
 from headwater.language.sql.tables import TableColumn
-from headwater.sketch.tables.sql_records import do, quoted, quoted_text
+from headwater.sketch.tables.sql_statements import do, quoted, quoted_text
 
 _IN_POSTGRES = """
 SELECT name, is_padded, NOT (is_padded AND length = 5) FROM (

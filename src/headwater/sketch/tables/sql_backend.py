@@ -12,8 +12,8 @@ transaction too, so what is read is what the sketch is about (section 11.2).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -22,9 +22,9 @@ import numpy as np
 from headwater.errors import SketchError
 from headwater.foreign.engine import open_engine, without_password
 from headwater.foreign.schema import ForeignColumn, columns_of
-from headwater.language.sql.algebra import Named, Operator, Project, Scan, Select
+from headwater.language.sql.algebra import Operator
 from headwater.language.sql.render import render
-from headwater.language.sql.scalars import Attribute, Scalar, substitute
+from headwater.language.sql.scalars import Attribute, Scalar
 from headwater.language.sql.tables import TableColumn, TableSchema
 from headwater.sketch.ranges import Ranges
 from headwater.sketch.sketch import Slot
@@ -35,19 +35,13 @@ from headwater.sketch.tables.known_versions import KnownVersions
 from headwater.sketch.tables.layout import TableLayout
 from headwater.sketch.tables.own_comparison import OwnComparisons, own_comparisons, refuse_other_order
 from headwater.sketch.tables.recent_changes import RecentChange, RecentChanges
-from headwater.sketch.tables.sql_records import (
-    RecordedVersion,
-    SqlRecords,
-    do,
-    quoted,
-    quoted_column,
-    quoted_text,
-)
+from headwater.sketch.tables.sql_changes import RecordedChanges
+from headwater.sketch.tables.sql_records import RecordedVersion, SqlRecords
 from headwater.sketch.tables.sql_rows import fetched, holds_exactly, sources, staged
+from headwater.sketch.tables.sql_statements import do, quoted, quoted_column, quoted_text
 from headwater.sketch.tables.sql_transactions import SqlTransactions
 from headwater.store.patience import PATIENCE
 from headwater.values.arrow_types import arrow_type
-from headwater.values.types import INT
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -82,10 +76,7 @@ class SqlBackend:
         self._transactions = SqlTransactions(self.engine, patience)
         self._texts: dict[tuple[Operator, tuple[tuple[str, str], ...]], str] = {}
         self._lookups: WeakKeyDictionary[KeyLookup, dict[tuple[bool, ...], str]] = WeakKeyDictionary()
-        self._names_wanted: WeakKeyDictionary[WantedRows, tuple[TableSchema, list[str]]] = WeakKeyDictionary()
-        self._asked_for: WeakKeyDictionary[WantedRows, tuple[str, tuple[Attribute, ...]]] = (
-            WeakKeyDictionary()
-        )
+        self._changes = RecordedChanges(self._tables, self._records, self._rendered)
 
     def close(self) -> None:
         """Close the connections: DuckDB lets no other process have a file that one has open."""
@@ -104,6 +95,7 @@ class SqlBackend:
             for one in found.values()
         )
         self._recent.forget(name)  # it may have other columns now
+        self._changes.begin(name)
         self._tables[name] = TableSchema(name, columns)
         self._stored_as_given.discard(name)
         if self.dialect == "duckdb" and self._stores_as_given(name):
@@ -126,10 +118,12 @@ class SqlBackend:
             return self._records.origin(connection)
 
     def marks(self, versions: Mapping[str, int]) -> dict[str, int]:
-        """What the writers of the newest versions left with them: another writer's version has another mark."""
+        """What the writers of versions left with them: another writer's version has another mark."""
         with self._transactions.transaction() as connection:
             recorded = self._recorded(connection, tuple(versions))
-        return {table: now.mark for table, now in recorded.items() if now.version == versions[table]}
+            newest = {table: now.mark for table, now in recorded.items() if now.version == versions[table]}
+            earlier = {table: version for table, version in versions.items() if table not in newest}
+            return newest | self._records.history.marks(connection, earlier)
 
     def refuse_others(self, tables: Iterable[str]) -> None:
         with self._transactions.refusals(), self.engine.begin() as connection:
@@ -167,8 +161,19 @@ class SqlBackend:
         with self._transactions.transaction() as connection:
             return {table: now.version for table, now in self._recorded(connection, tables).items()}
 
-    def moment(self) -> AbstractContextManager[None]:
-        return self._transactions.in_a_moment()
+    @contextmanager
+    def moment(self) -> Iterator[None]:
+        with self._transactions.in_a_moment():
+            yield
+        self._forget_changes()
+
+    def _forget_changes(self) -> None:
+        """Keep no more changes than are of use; where the database refuses that, it is done another time."""
+        if self._transactions.moment is not None:
+            return
+        for table in self._changes.take_due():
+            with suppress(SketchError), self._transactions.refusals(), self.engine.begin() as connection:
+                self._records.history.cut(connection, table)
 
     def _recorded(self, connection: Any, tables: Sequence[str]) -> dict[str, RecordedVersion]:
         """What is recorded of tables; asked for once a moment."""
@@ -293,7 +298,7 @@ class SqlBackend:
             if at_hand is not None:
                 return at_hand
             self._records.check_known(connection, table, after, upto)
-            return self._changes(connection, table, after, upto, wanted)
+            return self._changes.read(connection, table, after, upto, wanted)
 
     def news(self, seen: Mapping[str, int], wanted: Mapping[str, WantedRows]) -> News:
         if not seen.keys() <= self._tables.keys():
@@ -310,9 +315,10 @@ class SqlBackend:
                 self._records.refuse_unknown(table, seen[table], recorded[table])
             deltas = {
                 table: self._at_hand(table, seen[table], recorded[table], wanted[table])
-                or self._changes(connection, table, seen[table], recorded[table].version, wanted[table])
+                or self._changes.read(connection, table, seen[table], recorded[table].version, wanted[table])
                 for table in changed
             }
+        self._forget_changes()
         return News({table: now.version for table, now in recorded.items()}, deltas)
 
     def _news_at_hand(self, seen: Mapping[str, int], wanted: Mapping[str, WantedRows]) -> News | None:
@@ -341,13 +347,6 @@ class SqlBackend:
             self._known.learn(mark, recorded)
         return recorded
 
-    def _changes(self, connection: Any, table: str, after: int, upto: int, wanted: WantedRows) -> TableDelta:
-        text, shown = self._changes_text(table, wanted)
-        found = fetched(connection, f"{text} WHERE _version > {after} AND _version <= {upto}", shown)
-        signs = np.asarray(found.column("_sign"), dtype=np.int64)
-        rows, net = net_change(found.select([each.name for each in shown[2:]]), signs)
-        return TableDelta(table, after, upto, rows, net)
-
     def _at_hand(self, table: str, after: int, now: RecordedVersion, wanted: WantedRows) -> TableDelta | None:
         """What changed up to now, if all of it went through this process and is at hand."""
         found = self._recent.between(table, after, now.version, now.mark)
@@ -357,40 +356,10 @@ class SqlBackend:
             return found[0].delta
         import pyarrow as pa
 
-        names = self._names_of(table, wanted)
+        names = self._changes.names_of(table, wanted)
         rows = pa.concat_tables([change.delta.rows.select(names) for change in found])
         net = net_change(rows, np.concatenate([change.delta.signs for change in found]))
         return TableDelta(table, after, now.version, *net)
-
-    def _names_of(self, table: str, wanted: WantedRows) -> list[str]:
-        """The columns that are wanted, in the order of the table."""
-        schema = self._schema(table)
-        known = self._names_wanted.get(wanted)
-        if known is None or known[0] is not schema:
-            names = wanted.among([each.name for each in schema.columns])
-            known = self._names_wanted[wanted] = schema, names
-        return known[1]
-
-    def _changes_text(self, table: str, wanted: WantedRows) -> tuple[str, tuple[Attribute, ...]]:
-        """The statement that reads the record of a table's changes, but for the versions; and its columns."""
-        known = self._asked_for.get(wanted)
-        if known is not None:
-            return known
-        schema, log = self._schema(table), self._records.log(table)
-        version, sign = Attribute(-1, "_version", INT), Attribute(-2, "_sign", INT)
-        attributes = {
-            column.name: Attribute(-3 - n, column.name, column.type)
-            for n, column in enumerate(schema.columns)
-        }
-        plan: Operator = Scan(log, log, 0, (version, sign, *attributes.values()))
-        if wanted.condition is not None:
-            plan = Select(plan, _by_name(wanted.condition, attributes))
-        columns = [attributes[name] for name in wanted.among(list(attributes))]
-        shown = (sign, version, *columns)
-        plan = Project(plan, tuple(Named(each, each) for each in shown))
-        text = f"SELECT * FROM ({self._rendered(plan, {log: quoted(log)})}) AS changed"
-        self._asked_for[wanted] = text, shown
-        return text, shown
 
     def update(self, table: str, insert: pa.Table | None, delete: pa.Table | None) -> int:
         import pyarrow as pa
@@ -400,6 +369,8 @@ class SqlBackend:
         rows, signs = signed(_as_held(insert, schema), _as_held(delete, schema), arrow)
         counted = rows.append_column("_sign", pa.array(signs))
         change = self._transactions.until_done(lambda: self._changed(table, rows, signs, counted))
+        self._changes.count(table, change.delta.rows.num_rows)
+        self._forget_changes()
         if table in self._stored_as_given:
             self._recent.remember(table, change)
             if self._known.is_wanted(table) and self._transactions.moment is None:
@@ -453,10 +424,3 @@ def _file_of(engine: Engine) -> str | None:
 
 def _one(connection: Any, text: str) -> Any:
     return do(connection, text)[0][0]
-
-
-def _by_name(condition: Scalar, attributes: Mapping[str, Attribute]) -> Scalar:
-    """The condition over attributes of ours, found by their names."""
-    from headwater.language.sql.scalars import attributes_in
-
-    return substitute(condition, {each.id: attributes[each.name] for each in attributes_in(condition)})

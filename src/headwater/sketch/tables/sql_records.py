@@ -2,7 +2,8 @@
 
 `headwater_versions` has a row for each table: its version, the number of rows then (where no trigger counts
 changes), and up to which version changes are not known. `headwater_changes_<table>` has each row that came or
-went, with its version and sign. `headwater_origin` has a number that no other database has.
+went, with its version and sign; what else is kept of earlier versions is said in `sql_history`. `headwater_origin`
+has a number that no other database has.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from headwater.errors import SketchError
 from headwater.foreign.own_names import beside
 from headwater.foreign.schema import columns_of
 from headwater.sketch.tables.backend import TableDelta, other_table
-from headwater.sketch.tables.direct import DirectConnection
 from headwater.sketch.tables.recent_changes import RecentChange, new_mark
+from headwater.sketch.tables.sql_history import SqlHistory
+from headwater.sketch.tables.sql_statements import do, quoted, quoted_column, quoted_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,11 +32,17 @@ CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = {schemas} AS $$
 -- columns {written};
 DECLARE at bigint;
+DECLARE mark bigint;
 BEGIN
   UPDATE headwater_versions SET version = version + 1,
     writer = floor(random() * {others})::bigint * {transactions} + txid_current() % {transactions}
-    WHERE name = {name} AND writer % {transactions} <> txid_current() % {transactions};
-  SELECT version INTO at FROM headwater_versions WHERE name = {name};
+    WHERE name = {name} AND writer % {transactions} <> txid_current() % {transactions}
+    RETURNING version, writer INTO at, mark;
+  IF FOUND THEN
+    INSERT INTO headwater_marks VALUES ({name}, at, mark);
+  ELSE
+    SELECT version INTO at FROM headwater_versions WHERE name = {name};
+  END IF;
   IF TG_OP = 'TRUNCATE' OR TG_RELID <> {oid} THEN
     UPDATE headwater_versions SET unknown = at WHERE name = {name};
     RETURN NULL;
@@ -77,6 +85,7 @@ class SqlRecords:
 
     def __init__(self, dialect: str):
         self.dialect = dialect
+        self.history = SqlHistory(dialect, self.log)
 
     def log(self, table: str) -> str:
         """The table of a table's changes."""
@@ -99,6 +108,7 @@ class SqlRecords:
             connection,
             f"INSERT INTO headwater_origin SELECT {new_mark()} WHERE NOT EXISTS (SELECT 1 FROM headwater_origin)",
         )
+        self.history.make(connection)
         self._refuse_shared_record(connection, table)
         log, is_anew = quoted(self.log(table)), self._has_other_columns(connection, table)
         if is_anew:
@@ -108,6 +118,7 @@ class SqlRecords:
             f"CREATE TABLE IF NOT EXISTS {log} AS SELECT CAST(0 AS BIGINT) AS _version,"
             f" CAST(0 AS BIGINT) AS _sign, * FROM {quoted(table)} WHERE 1 = 0",
         )
+        self.history.make_index(connection, table)
         known = self._row(connection, table)
         if self.dialect == "postgres":
             is_anew = is_anew or not self._is_watched(connection, table)
@@ -117,10 +128,12 @@ class SqlRecords:
             if known is not None:
                 self._record_unknown(connection, table, known.version + 1, counted)
             else:
+                mark = new_mark()
                 do(
                     connection,
-                    f"INSERT INTO headwater_versions VALUES ({quoted_text(table)}, 0, {counted}, 0, 0)",
+                    f"INSERT INTO headwater_versions VALUES ({quoted_text(table)}, 0, {counted}, 0, {mark})",
                 )
+                self.history.begin(connection, table, mark)
 
     def refuse_unseen(self, connection: Any, table: str) -> None:
         """Refuse what changes in PostgreSQL without triggers seeing it: views, partitions, tables that have some."""
@@ -265,6 +278,7 @@ class SqlRecords:
             f"UPDATE headwater_versions SET version = {version}, counted = {counted}, unknown = {version},"
             f" writer = {mark} WHERE name = {quoted_text(table)}",
         )
+        self.history.remember(connection, table, version, mark)
         return RecordedVersion(version, counted, version, mark)
 
     def check_known(self, connection: Any, table: str, after: int, upto: int) -> None:
@@ -321,6 +335,7 @@ class SqlRecords:
             f"UPDATE headwater_versions SET version = {version}, counted = counted + {int(signs.sum())},"
             f" writer = {mark} WHERE name = {quoted_text(table)}",
         )
+        self.history.remember(connection, table, version, mark)
         return RecentChange(found.mark, mark, TableDelta(table, found.version, version, rows, signs))
 
     def _delete(self, connection: Any, table: str, rows: pa.Table, staged: str) -> int:
@@ -406,33 +421,3 @@ def _unseen(table: str) -> SketchError:
 
 def _unwatched(table: str) -> SketchError:
     return other_table(table, "was made anew, or has lost the triggers that record its changes")
-
-
-def asked(connection: Any, text: str, values: Sequence[Any] = ()) -> Any:
-    """What SQLAlchemy gives for a statement; one that has places for values has its own % doubled."""
-    if values:
-        return connection.exec_driver_sql(text, tuple(values))
-    return connection.exec_driver_sql(text.replace("%", "%%"))
-
-
-def do(connection: Any, text: str, values: Sequence[Any] = ()) -> list[Any]:
-    """Run a statement to its end; the rows that it gives, if it gives any."""
-    if isinstance(connection, DirectConnection):
-        return connection.do(text, values)
-    found = asked(connection, text, values)
-    return list(found.fetchall()) if found.returns_rows else []
-
-
-def quoted(name: str) -> str:
-    """A name as SQL has it: `shop.sales` is a table of a schema."""
-    return ".".join(map(quoted_column, name.split(".")))
-
-
-def quoted_column(name: str) -> str:
-    """A column's name as SQL has it, dots and all."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def quoted_text(name: str) -> str:
-    """A name as a text of SQL."""
-    return "'" + name.replace("'", "''") + "'"

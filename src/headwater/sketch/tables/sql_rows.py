@@ -14,7 +14,7 @@ from headwater.sketch.sketch import Slot
 from headwater.sketch.tables.backend import fragment_column
 from headwater.sketch.tables.direct import DirectConnection
 from headwater.sketch.tables.fragment_sql import fragment_expression, nearest_fragment
-from headwater.sketch.tables.sql_records import asked, do, quoted, quoted_column
+from headwater.sketch.tables.sql_statements import asked, do, quoted, quoted_column
 from headwater.values.arrow_types import arrow_type
 from headwater.values.types import INT
 
