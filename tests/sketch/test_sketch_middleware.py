@@ -285,6 +285,11 @@ def test_a_sketch_of_tables_that_did_not_change_says_so(shop):
         (lambda s: s.drop("0000"), SketchError, "unknown-sketch"),
         (lambda s: s.sql(TOP, fast=True), DataError, "wrong-arguments"),
         (lambda s: hw.sketches("sqlite:///x", s._state.folder / "more"), SketchError, "unknown-backend"),
+        (
+            lambda s: hw.sketches("mysql+nosuch://x/y", s._state.folder / "more"),
+            SketchError,
+            "unknown-backend",
+        ),
         (lambda s: hw.sketches("duckdb:///x", s._state.folder), StoreError, "locked"),
     ],
 )

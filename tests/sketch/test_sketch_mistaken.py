@@ -200,6 +200,9 @@ def test_a_table_that_was_gone_is_said_and_found_again(tmp_path: Path):
                 "unknown-table",
                 "named, but not where it was, or a partition now: d",
             )
+        with pytest.raises(SqlError) as raised:
+            sketches.ask("SELECT n FROM nosuch")
+        assert "named" not in (raised.value.hint or "")
         with sketches.backend.engine.begin() as connection:
             connection.exec_driver_sql("ALTER TABLE away RENAME TO d")
         assert sketches.ask("SELECT n FROM d").rows.num_rows
@@ -311,7 +314,8 @@ def test_tables_that_are_described_otherwise_are_damage(tmp_path: Path, wrong: s
     file.write_text(wrong)
     with pytest.raises(SketchError) as raised:
         hw.sketches(f"duckdb:///{tmp_path}/t.db", tmp_path / "state")
-    assert raised.value.code == "damaged-state" and sketches.list() == ()
+    assert (raised.value.code, sketches.list()) == ("damaged-state", ())
+    assert raised.value.hint == "remove that file, and name the tables again: sketches.table(...)"
 
 
 def test_a_query_that_is_no_text_is_damage(tmp_path: Path):

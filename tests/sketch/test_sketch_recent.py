@@ -38,7 +38,7 @@ def since(backend: SqlBackend, version: int) -> dict[tuple[int, str], int]:
 
 
 def test_what_went_through_here_is_not_read_back(backend: SqlBackend, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(backend, "_changes", None)
+    monkeypatch.setattr(backend._changes, "read", None)
     backend.update("t", rows((3, "c"), (4, "d")), None)
     backend.update("t", None, rows((3, "c")))
     assert since(backend, 0) == {(4, "d"): 1}

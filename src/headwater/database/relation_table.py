@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from headwater.calls import public_class
 from headwater.notebook import table
 from headwater.rules.checked import RelationInfo
+from headwater.wording import aligned
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,15 +58,7 @@ class RelationTable(tuple[str, ...]):
         return [(*row[:3], "" if row[3] is None else f"{row[3]:,}") for row in self.rows()]
 
     def __repr__(self) -> str:
-        lines = [HEADINGS, *self._texts()]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        return "\n".join(
-            "  ".join(
-                text.rjust(width) if place == len(widths) - 1 else text.ljust(width)
-                for place, (text, width) in enumerate(zip(line, widths, strict=True))
-            ).rstrip()
-            for line in lines
-        )
+        return aligned(HEADINGS, self._texts(), right={len(HEADINGS) - 1})
 
     def _repr_html_(self) -> str:
         rows = [[escape(text) for text in row] for row in self._texts()]

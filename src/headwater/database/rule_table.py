@@ -11,6 +11,7 @@ from headwater.errors import Place
 from headwater.language.datalog.render import render
 from headwater.language.program import ActiveRule, Rule
 from headwater.notebook import table
+from headwater.wording import aligned
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,12 +59,7 @@ class RuleTable(tuple[str, ...]):
         )
 
     def __repr__(self) -> str:
-        lines = [HEADINGS, *self.rows()]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        return "\n".join(
-            "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
-            for line in lines
-        )
+        return aligned(HEADINGS, self.rows())
 
     def _repr_html_(self) -> str:
         return table(HEADINGS, [[escape(text) for text in row] for row in self.rows()])

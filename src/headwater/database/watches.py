@@ -14,6 +14,7 @@ from headwater.local.runner import Runner
 from headwater.notebook import table
 from headwater.values import arguments
 from headwater.version.guard import Guard
+from headwater.wording import aligned
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -191,12 +192,7 @@ class Watches(Mapping[str, Watch]):
         return [["" if value is None else _shown(value) for value in row] for row in self.rows()]
 
     def __repr__(self) -> str:
-        lines = [list(HEADINGS), *self._texts()]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        return "\n".join(
-            "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
-            for line in lines
-        )
+        return aligned(HEADINGS, self._texts())
 
     def _repr_html_(self) -> str:
         return table(HEADINGS, [[escape(text) for text in row] for row in self._texts()], right={4, 5})

@@ -56,14 +56,21 @@ class Advice:
     def is_useful(self) -> bool:
         return self.is_safe and (self.depth is None or self.depth < UNCLUSTERED)
 
-    def __str__(self) -> str:
-        clustered = (
-            "layout unknown" if self.depth is None else f"a fragment is in {self.depth:.0%} of the blocks"
-        )
+    @property
+    def layout(self) -> str:
+        if self.depth is None:
+            return "layout unknown"
+        return f"a fragment is in {self.depth:.0%} of the blocks"
+
+    @property
+    def why(self) -> str:
         said = [self.reason] if self.reason else []
         said += [f"safe for what was asked {counted(self.asked, 'time')} before"] if self.asked else []
-        why = f" ({'; '.join(said)})" if said else ""
-        return f"{self.slot}: {'safe' if self.is_safe else 'not safe'}, {clustered}{why}"
+        return "; ".join(said)
+
+    def __str__(self) -> str:
+        why = f" ({self.why})" if self.why else ""
+        return f"{self.slot}: {'safe' if self.is_safe else 'not safe'}, {self.layout}{why}"
 
 
 def make_ranges(backend: Backend, slot: Slot, count: int) -> Ranges:

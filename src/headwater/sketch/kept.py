@@ -42,7 +42,9 @@ HINTS = {
 }
 """What to do about a folder that cannot be taken."""
 HINT = "remove that file: its sketches are captured again"
-"""What to do about a file that is damaged."""
+"""What to do about a query's file that is damaged."""
+HINT_OF_TABLES = "remove that file, and name the tables again: sketches.table(...)"
+"""What to do about the one that says which tables there are."""
 MOST_COUNTED = 20
 """Of so many versions is known how often a query was asked at them."""
 
@@ -288,7 +290,7 @@ class KeptState:
             raise _damaged(path, f"{type(error).__name__} {error}") from error
 
     def _load(self, path: Path) -> Any:
-        said = read_checked(path, ("format",), HINT)
+        said = read_checked(path, ("format",), _hint(path))
         if said is None:
             return None
         if not isinstance(said["format"], int):
@@ -309,7 +311,11 @@ def _refuse_other_types(*values: tuple[object, Any]) -> None:
 
 
 def _damaged(path: Path, why: str) -> SketchError:
-    return damaged(path, why, HINT)
+    return damaged(path, why, _hint(path))
+
+
+def _hint(path: Path) -> str:
+    return HINT_OF_TABLES if path.name == "tables.json" else HINT
 
 
 def sketch_to_json(sketch: Sketch) -> dict[str, Any]:

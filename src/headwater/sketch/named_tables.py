@@ -6,6 +6,7 @@ again, or its sketches are dropped; all other queries can be asked meanwhile.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -142,6 +143,11 @@ class NamedTables:
         """Tables that were named and could not be opened."""
         return [name for name in self._tables if name not in self.backend.schemas()]
 
+    def _gone_of(self, message: str) -> str:
+        """Those of them that a message names, perhaps without their schemas."""
+        words = set(re.findall(r"\w+", message.lower()))
+        return ", ".join(name for name in sorted(self._gone()) if name.rpartition(".")[2].lower() in words)
+
     def _name_returned(self, names: Collection[str] | None = None) -> bool:
         """Take in tables (default: all) that were gone and are there again; whether there are any."""
         gone = self._gone()
@@ -191,7 +197,7 @@ class NamedTables:
                     return self.parsed(text)
                 case "unknown-table" if self._name_returned():
                     return self.parsed(text)
-                case "unknown-table" if gone := ", ".join(sorted(self._gone())):
+                case "unknown-table" if gone := self._gone_of(error.message):
                     error.hint = f"named, but not where it was, or a partition now: {gone}"
             raise
 

@@ -8,6 +8,7 @@ from headwater.calls import public_class
 from headwater.notebook import cell, strip, table
 from headwater.sketch.kept import KeptQuery
 from headwater.sketch.sketch import SketchPart
+from headwater.wording import aligned
 
 HEADINGS = ("name", "asked", "sketch", "versions", "query")
 
@@ -22,12 +23,7 @@ class QueryTable(tuple[KeptQuery, ...]):
         return [(kept.name, kept.asked, _sketch(kept), _versions(kept), _text(kept)) for kept in self]
 
     def __repr__(self) -> str:
-        lines = [HEADINGS, *(tuple(map(str, row)) for row in self.rows())]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        return "\n".join(
-            "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
-            for line in lines
-        )
+        return aligned(HEADINGS, [tuple(map(str, row)) for row in self.rows()])
 
     def _repr_html_(self) -> str:
         rows = [

@@ -19,7 +19,7 @@ from headwater.calls import public
 from headwater.errors import SketchError, SqlError
 from headwater.language.sql.query import SqlQuery
 from headwater.notebook import paragraph
-from headwater.sketch.advice import DEFAULT_RANGES, Advice, advise
+from headwater.sketch.advice import DEFAULT_RANGES, advise
 from headwater.sketch.answers import AnswerDestination, CollectedAnswers, StayingAnswers
 from headwater.sketch.asking import AskedQuery
 from headwater.sketch.asking_context import AskingContext
@@ -27,6 +27,7 @@ from headwater.sketch.decision import SketchAnswer, SketchDecision
 from headwater.sketch.kept import KeptQuery, KeptState, KeptTable, query_name
 from headwater.sketch.maintain.switches import Switches
 from headwater.sketch.named_tables import GONE, NamedTables
+from headwater.sketch.outcome_tables import AdviceTable, DecisionTable
 from headwater.sketch.query_book import QueryBook
 from headwater.sketch.query_table import QueryTable
 from headwater.sketch.tables.opening import FORMATS, given_changes, given_rows, unknown_format
@@ -282,12 +283,12 @@ class Sketches:
         return found
 
     @public
-    def advise(self, text: str) -> list[Advice]:
+    def advise(self, text: str) -> AdviceTable:
         """Attributes to sketch a query's tables by, the best first."""
         self._refuse_closed()
         plan = self._tables.parsed_anew(text).plan
         prover = self._context.prover
-        return advise(self.backend, plan, prover.known(), past=prover.past(query_name(text)))
+        return AdviceTable(advise(self.backend, plan, prover.known(), past=prover.past(query_name(text))))
 
     @public
     def list(self) -> QueryTable:
@@ -295,13 +296,13 @@ class Sketches:
         return QueryTable(self._book)
 
     @public
-    def maintain(self, name: str | None = None) -> dict[str, SketchDecision]:
+    def maintain(self, name: str | None = None) -> DecisionTable:
         """Bring sketches (default: all) to the newest versions. Those that cannot be maintained are captured anew, or
         dropped if what they rested on no longer holds: their decisions say so."""
         self._refuse_closed()
         chosen = None if name is None else self._named(name).name
         self._tables.name_altered()
-        done = {}
+        done = DecisionTable()
         for kept in self._book:
             if kept.newest is None or chosen not in (None, kept.name):
                 continue

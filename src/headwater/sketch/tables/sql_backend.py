@@ -12,6 +12,7 @@ transaction too, so what is read is what the sketch is about (section 11.2).
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
@@ -58,13 +59,14 @@ class SqlBackend:
     """The tables of one database. `address` is SQLAlchemy's: `duckdb:///shop.db`, `postgresql://user@host/shop`."""
 
     def __init__(self, address: str, patience: float = PATIENCE):
-        self.engine = open_engine(address, SketchError)
-        if self.engine.dialect.name not in DIALECTS:
+        kind = re.match(r"(\w+)(\+\w+)?:", address)
+        if kind is not None and kind[1] not in DIALECTS:  # before a driver is asked for
             raise SketchError(
                 "unknown-backend",
                 f"{without_password(address)} is neither DuckDB nor PostgreSQL",
                 hint="a Spark session, duckdb:///file or postgresql://user@host/database",
             )
+        self.engine = open_engine(address, SketchError)
         self.dialect = DIALECTS[self.engine.dialect.name]
         self._tables: dict[str, TableSchema] = {}
         self._names = itertools.count()
