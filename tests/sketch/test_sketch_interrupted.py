@@ -76,6 +76,14 @@ def test_what_a_driver_says_in_the_stead_of_ctrl_c_is_ctrl_c(sketches: Any):
         raise OperationalError("ROLLBACK", None, Exception("out of luck"))
 
 
+def test_what_fails_after_ctrl_c_was_heard_is_no_ctrl_c(sketches: Any):
+    try:
+        raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        with pytest.raises(SketchError, match="no-such-version"):
+            sketches.ask(QUERIES[0], versions={"t": 7})
+
+
 def test_closing_that_ctrl_c_ends_lets_go_of_the_folder(
     address: str, sketches: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -7,6 +7,7 @@ again for a while: nothing of it was done.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -123,23 +124,26 @@ class SqlTransactions:
     @contextmanager
     def refusals(self) -> Iterator[None]:
         """What the database refuses is our error. Ctrl-C is Ctrl-C, in whose stead drivers may say something else."""
+        dealt_with = sys.exc_info()[1]  # by whoever asks, before anything was done here
         try:
             yield
         except Exception as error:
-            if self._is_of_interrupt(error):
+            if self._is_of_interrupt(error, dealt_with):
                 raise KeyboardInterrupt from error
             if isinstance(error, self._errors):
                 raise self._refusal(error) from error
             raise
 
-    def _is_of_interrupt(self, error: Exception) -> bool:
-        """Whether it came while Ctrl-C was being raised, or is what DuckDB makes of that."""
+    def _is_of_interrupt(self, error: Exception, earlier: BaseException | None) -> bool:
+        """Whether it came while Ctrl-C was being raised, not earlier, or is what DuckDB makes of that."""
         if self._is_duckdb and ("Query interrupted" in str(error) or "KeyboardInterrupt" in str(error)):
             return True
         cause: BaseException | None = error
-        while cause is not None and not isinstance(cause, KeyboardInterrupt):
+        while cause is not None and cause is not earlier:
+            if isinstance(cause, KeyboardInterrupt):
+                return True
             cause = cause.__context__
-        return cause is not None
+        return False
 
     def _refusal(self, error: Exception) -> SketchError:
         said = said_by(error)
