@@ -84,6 +84,11 @@ def test_what_fails_after_ctrl_c_was_heard_is_no_ctrl_c(sketches: Any):
             sketches.ask(QUERIES[0], versions={"t": 7})
 
 
+def test_values_of_the_same_words_are_no_ctrl_c(sketches: Any):
+    with pytest.raises(SketchError, match="backend-failed"):
+        sketches.ask("SELECT x FROM t WHERE CAST(replace('KeyboardInterrupt ', ' ', '') AS INTEGER) = x")
+
+
 def test_closing_that_ctrl_c_ends_lets_go_of_the_folder(
     address: str, sketches: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

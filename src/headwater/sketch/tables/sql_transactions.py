@@ -7,6 +7,7 @@ again for a while: nothing of it was done.
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -29,6 +30,8 @@ _OVERTAKEN = ("40001", "40P01")
 """What PostgreSQL says to who was overtaken, or has waited for each other."""
 _LOCKED = "55P03"
 """What it says to who has waited for a lock for too long."""
+_INTERRUPTED = re.compile("^Query interrupted|: KeyboardInterrupt: *$")
+"""What DuckDB says at Ctrl-C; values may be of the same words."""
 _LONGEST_WAIT = 2**31 - 1
 """Milliseconds, in PostgreSQL."""
 
@@ -136,7 +139,7 @@ class SqlTransactions:
 
     def _is_of_interrupt(self, error: Exception, earlier: BaseException | None) -> bool:
         """Whether it came while Ctrl-C was being raised, not earlier, or is what DuckDB makes of that."""
-        if self._is_duckdb and ("Query interrupted" in str(error) or "KeyboardInterrupt" in str(error)):
+        if self._is_duckdb and _INTERRUPTED.search(str(error)):
             return True
         cause: BaseException | None = error
         while cause is not None and cause is not earlier:
