@@ -97,7 +97,13 @@ class SqlTransactions:
                 with self.engine.connect() as connection:
                     connection = connection.execution_options(isolation_level="REPEATABLE READ")
                     with connection.begin():
-                        yield connection
+                        try:
+                            yield connection
+                        except (
+                            KeyboardInterrupt
+                        ):  # in the middle of something: what was begun is over with it
+                            connection.invalidate()
+                            raise
 
     def direct(self) -> DirectConnection:
         """DuckDB, for a statement that is a transaction of its own."""
