@@ -195,8 +195,12 @@ def main() -> None:
             round_parts = chosen(seed, options.words)
             print(f"seed {seed}: {len(round_parts)} parts", flush=True)
             with ThreadPoolExecutor(cores) as side_by_side:
-                for _ in side_by_side.map(lambda part: deep.run(part, seed), round_parts):  # noqa: B023
-                    pass
+                try:
+                    for _ in side_by_side.map(lambda part: deep.run(part, seed), round_parts):  # noqa: B023
+                        pass
+                except BaseException:  # Ctrl-C, which parts do not hear
+                    deep.until = 0.0
+                    raise
             seed += 1
         deep.done.update(figures_of(Path(folder)))
         deep.done["parts"] = deep.finished

@@ -130,3 +130,35 @@ def test_a_first_load_compiles_few_functions():
     first = {"fill_table", "add", "sift", "seal"}
     rules = {"gather", "enter", "move_slots", "extended", "show", "count_codes", "lay_out"}
     assert sorted(done.stdout.split()) == sorted(first | rules)
+
+
+INTERRUPTED = """
+import os, signal, sys
+from headwater.kernel import accumulating, compiled
+
+class CtrlC:
+    def find_spec(self, name, path=None, target=None):
+        if name == "numba.core.cpu":
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, CtrlC())
+kernels = compiled.kernels_of(accumulating.__name__)[:1]
+try:
+    compiled.load(kernels)
+except KeyboardInterrupt:
+    compiled.load(kernels)
+    print("loaded")
+"""
+
+
+def test_ctrl_c_waits_for_what_is_loaded():
+    """What was imported by half could not be imported again."""
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED],
+        env={**os.environ, "PYTHONPATH": str(Path(headwater.__file__).parent.parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "loaded\n", done.stderr

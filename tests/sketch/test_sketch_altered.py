@@ -213,6 +213,30 @@ def test_what_changes_no_values_does_not_begin_again(postgres: Any, tmp_path: Pa
         assert (answer.decision.changed, answer.rows.num_rows) == (1, 2)
 
 
+def test_a_table_that_a_subscription_writes_to_is_refused(postgres: Any, tmp_path: Path):
+    """Nobody's statements change it, so triggers see nothing."""
+    elsewhere = sqlalchemy.create_engine(postgres.new_database(), isolation_level="AUTOCOMMIT")
+    with elsewhere.connect() as connection:
+        connection.exec_driver_sql("CREATE TABLE t (x INTEGER, g INTEGER)")
+        connection.exec_driver_sql("CREATE PUBLICATION changes FOR TABLE t")
+    where = f"host={postgres.folder} port={postgres.port} user=postgres dbname={elsewhere.url.database}"
+    elsewhere.dispose()
+    with hw.sketches(postgres.new_database(), tmp_path / "state") as sketches:
+        two_tables(sketches)
+        sketches.maintain()
+        does(
+            sketches,
+            f"CREATE SUBSCRIPTION taken CONNECTION '{where}' PUBLICATION changes"
+            " WITH (enabled = false, create_slot = false, slot_name = NONE, copy_data = false)",
+        )
+        for call in (lambda: sketches.ask(BY_G), lambda: sketches.table("t")):
+            with pytest.raises(SketchError, match="subscription") as found:
+                call()
+            assert found.value.code == "not-recorded"
+        does(sketches, "DROP SUBSCRIPTION taken")
+        assert answered(sketches, BY_G) == [(1,)]
+
+
 def test_triggers_that_are_enabled_again_were_disabled(postgres: Any, tmp_path: Path):
     with hw.sketches(postgres.new_database(), tmp_path / "state") as sketches:
         two_tables(sketches)

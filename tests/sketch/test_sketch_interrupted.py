@@ -57,6 +57,20 @@ def test_a_transaction_that_ctrl_c_ends_leaves_the_next_one_alone(sketches: Any)
     assert sketches.ask("SELECT count(*) AS n FROM t").rows.to_pylist() == [{"n": 3000}]
 
 
+def test_a_statement_of_postgresql_that_ctrl_c_ends_leaves_no_trace_in_the_log(
+    postgres: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    """SQLAlchemy would take back what was begun on a connection that is busy, and say at length why it cannot."""
+    with hw.sketches(postgres.new_database(), tmp_path / "state") as sketches:
+        transactions = sketches.backend._transactions
+        with pytest.raises(KeyboardInterrupt), transactions.transaction() as connection:
+            connection.connection.driver_connection.pgconn.send_query(b"SELECT pg_sleep(0.1)")
+            raise KeyboardInterrupt
+        with transactions.transaction() as connection:
+            assert connection.exec_driver_sql("SELECT 1").scalar() == 1
+    assert not caplog.records
+
+
 def test_a_connection_that_sqlalchemy_closes_is_made_again(sketches: Any):
     """As it does with one that Ctrl-C has left in the middle of something."""
     assert answers_are_right(sketches)
@@ -74,6 +88,19 @@ def test_what_a_driver_says_in_the_stead_of_ctrl_c_is_ctrl_c(sketches: Any):
             raise OperationalError("ROLLBACK", None, Exception("another command is already in progress"))
     with pytest.raises(SketchError), sketches.backend._transactions.refusals():
         raise OperationalError("ROLLBACK", None, Exception("out of luck"))
+
+
+def test_what_fails_after_ctrl_c_was_heard_is_no_ctrl_c(sketches: Any):
+    try:
+        raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        with pytest.raises(SketchError, match="no-such-version"):
+            sketches.ask(QUERIES[0], versions={"t": 7})
+
+
+def test_values_of_the_same_words_are_no_ctrl_c(sketches: Any):
+    with pytest.raises(SketchError, match="backend-failed"):
+        sketches.ask("SELECT x FROM t WHERE CAST(replace('KeyboardInterrupt ', ' ', '') AS INTEGER) = x")
 
 
 def test_closing_that_ctrl_c_ends_lets_go_of_the_folder(

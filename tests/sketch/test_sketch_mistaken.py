@@ -370,6 +370,27 @@ def test_numbers_and_times_are_no_dates(tmp_path: Path, cell: object):
             sketches.update("t", insert=[(cell,)])
 
 
+NO_COLUMNS_OF_DATES = {
+    "times": pa.table({"d": pa.array([datetime.datetime(2024, 1, 1, 5)], pa.timestamp("us"))}),
+    "numbers": pa.table({"d": pa.array([5], pa.int32())}),
+    "times of pandas": pd.DataFrame({"d": [datetime.datetime(2024, 1, 1, 5)]}),
+    "anything": pd.DataFrame({"d": [datetime.date(2024, 1, 1), "a"]}),
+}
+
+
+@pytest.mark.parametrize("rows", NO_COLUMNS_OF_DATES.values(), ids=NO_COLUMNS_OF_DATES)
+def test_columns_of_numbers_and_times_are_no_dates(tmp_path: Path, rows: Any):
+    with duckdb.connect(str(tmp_path / "t.db")) as connection:
+        connection.execute("CREATE TABLE t (d DATE)")
+    with hw.sketches(f"duckdb:///{tmp_path}/t.db", tmp_path / "state") as sketches:
+        sketches.table("t")
+        with pytest.raises(HeadwaterError, match="wrong-type"):
+            sketches.update("t", insert=rows)
+        midnight = pd.DataFrame({"d": [datetime.datetime(2024, 1, 1)]})
+        sketches.update("t", insert=midnight)
+        assert sketches.ask("SELECT d FROM t").rows.to_pylist() == [{"d": datetime.date(2024, 1, 1)}]
+
+
 def test_a_query_with_one_other_digit_is_damage(tmp_path: Path):
     with opened(tmp_path) as sketches:
         sketches.ask(LARGE, way="capture")

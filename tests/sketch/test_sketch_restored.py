@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -15,26 +16,36 @@ import headwater as hw
 LARGE = "SELECT x FROM t WHERE g = 1 AND x > 32"
 
 
+def changed_otherwise(address: str, folder: Path) -> None:
+    """Somebody else makes the next version: with one row less and another row more."""
+    with hw.sketches(address, folder) as others:
+        others.table("t")
+        others.update("t", insert=[(33, 1)], delete=[(99, 1)])
+
+
 @pytest.fixture
-def restored(tmp_path: Path) -> Callable[..., Any]:
+def table(tmp_path: Path) -> Path:
+    with duckdb.connect(str(tmp_path / "t.db")) as connection:
+        connection.execute(
+            "CREATE TABLE t AS SELECT i::INTEGER AS x, (i = 99)::INTEGER AS g FROM range(100) r(i)"
+        )
+    return tmp_path / "t.db"
+
+
+@pytest.fixture
+def restored(table: Path, tmp_path: Path) -> Callable[..., Any]:
     """Sketches of a query at version 1 of a table, whose other version 1 has one row less and another row more."""
 
     def opened(text: str = LARGE) -> Any:
-        address = f"duckdb:///{tmp_path}/t.db"
-        with duckdb.connect(str(tmp_path / "t.db")) as connection:
-            connection.execute(
-                "CREATE TABLE t AS SELECT i::INTEGER AS x, (i = 99)::INTEGER AS g FROM range(100) r(i)"
-            )
+        address = f"duckdb:///{table}"
         with hw.sketches(address, tmp_path / "state") as sketches:
             sketches.table("t", partition="x", ranges=10)
-        shutil.copy(tmp_path / "t.db", tmp_path / "backup.db")
+        shutil.copy(table, tmp_path / "backup.db")
         with hw.sketches(address, tmp_path / "state") as sketches:
             sketches.update("t", insert=[(200, 1)])
             assert len(sketches.ask(text, way="capture").rows) > 0
-        shutil.copy(tmp_path / "backup.db", tmp_path / "t.db")
-        with hw.sketches(address, tmp_path / "other") as sketches:
-            sketches.table("t")
-            assert sketches.update("t", insert=[(33, 1)], delete=[(99, 1)]) == 1
+        shutil.copy(tmp_path / "backup.db", table)
+        changed_otherwise(address, tmp_path / "other")
         return hw.sketches(address, tmp_path / "state")
 
     return opened
@@ -61,6 +72,59 @@ def test_a_version_that_is_asked_for_by_its_number_is_the_one_that_is_there(
 ):
     with restored() as sketches:
         assert sketches.ask(LARGE, way=way, versions={"t": 1}).rows.to_pylist() == [{"x": 33}]
+
+
+def test_an_older_version_that_comes_again_is_another_one_too(table: Path, tmp_path: Path):
+    """Its sketch is not the newest one."""
+    address = f"duckdb:///{table}"
+    with hw.sketches(address, tmp_path / "state") as sketches:
+        sketches.table("t", partition="x", ranges=10)
+    shutil.copy(table, tmp_path / "backup.db")
+    with hw.sketches(address, tmp_path / "state") as sketches:
+        sketches.update("t", insert=[(200, 1)])
+        sketches.ask(LARGE, way="capture")
+        sketches.update("t", insert=[(201, 1)])
+        sketches.ask(LARGE, way="maintain")
+    shutil.copy(tmp_path / "backup.db", table)
+    changed_otherwise(address, tmp_path / "other")
+    with hw.sketches(address, tmp_path / "state") as sketches:
+        assert sketches.backend.version("t") == 1
+        assert sketches.ask(LARGE).rows.to_pylist() == [{"x": 33}]
+
+
+def test_state_that_was_written_before_a_crash_is_of_the_version_that_there_was(table: Path, tmp_path: Path):
+    """What maintains a sketch is newer than the sketch that was written last."""
+    address = f"duckdb:///{table}"
+    with hw.sketches(address, tmp_path / "state", memory=0) as sketches:
+        sketches.table("t", partition="x", ranges=10)
+        sketches.update("t", insert=[(200, 1)])
+        sketches.ask(LARGE, way="capture")
+        sketches.maintain()
+        sketches.backend.close()
+        shutil.copy(table, tmp_path / "backup.db")
+        sketches.update("t", insert=[(201, 1)])
+        sketches.ask(LARGE, way="maintain")
+        sketches.ask("SELECT x FROM t WHERE g = 1", way="capture")
+        sketches.maintain()
+        shutil.copytree(tmp_path / "state", tmp_path / "left")
+    shutil.copy(tmp_path / "backup.db", table)
+    changed_otherwise(address, tmp_path / "other")
+    with hw.sketches(address, tmp_path / "left") as sketches:
+        assert sketches.backend.version("t") == 2
+        assert sorted(row["x"] for row in sketches.ask(LARGE).rows.to_pylist()) == [33, 200]
+
+
+def test_marks_of_earlier_releases_are_those_of_the_newest_sketch(
+    restored: Callable[..., Any], tmp_path: Path
+):
+    restored().close()
+    (path,) = (tmp_path / "state" / "queries").glob("[!.]*.json")
+    said = json.loads(path.read_text())
+    del said["check"]
+    (said["marks"]["t"],) = said["marks"]["t"].values()
+    path.write_text(json.dumps(said))
+    with hw.sketches(f"duckdb:///{tmp_path}/t.db", tmp_path / "state") as sketches:
+        assert sketches.ask(LARGE).rows.to_pylist() == [{"x": 33}]
 
 
 def test_a_cluster_that_counts_its_transactions_again_gives_other_marks(postgres: Any, tmp_path: Path):

@@ -111,10 +111,12 @@ def test_a_delta_table_is_altered(spark: Any, tmp_path: Path, what: str):
         check_rows(sketches, deltalake.DeltaTable(str(path)).to_pyarrow_table())
 
 
-@pytest.mark.parametrize("commits", [1, 2])
+@pytest.mark.parametrize(("seen", "commits"), [(1, 1), (1, 2), (2, 1)])
 @pytest.mark.parametrize("is_open", [True, False])
-def test_a_delta_table_is_restored_and_changed(spark: Any, tmp_path: Path, is_open: bool, commits: int):
-    """From its files: it gets the version of the sketch, or one beyond it, a second time."""
+def test_a_delta_table_is_restored_and_changed(
+    spark: Any, tmp_path: Path, is_open: bool, seen: int, commits: int
+):
+    """From its files: it gets the version of the sketch, one beyond it, or that of an older one, a second time."""
     path, text = tmp_path / "t", "SELECT x FROM t WHERE g > 1"
     deltalake.write_deltalake(str(path), pa.table({"x": [1, 9, 20, 30], "g": [5, 0, 0, 0]}))
     shutil.copytree(path, tmp_path / "backup")
@@ -131,12 +133,48 @@ def test_a_delta_table_is_restored_and_changed(spark: Any, tmp_path: Path, is_op
         sketches.update("t", insert=[(2, 6)])
         assert bag(sketches.ask(text, way="capture").rows) == [(1,), (2,)]
         sketches.maintain()
+        if seen == 2:
+            sketches.update("t", insert=[(3, 6)])
+            assert len(sketches.ask(text, way="maintain").rows) == 3
         if is_open:
             rows = restored()
             assert bag(sketches.ask(text).rows) == bag(sketches.ask(text, way="plain").rows) == rows
     rows = rows if is_open else restored()
     with hw.sketches(spark, tmp_path / "state") as sketches:
         assert bag(sketches.ask(text).rows) == bag(sketches.ask(text, way="plain").rows) == rows
+
+
+def test_a_delta_table_that_was_restored_has_other_columns(spark: Any, tmp_path: Path):
+    """At a version whose columns were looked at."""
+    path, text = tmp_path / "t", "SELECT * FROM t WHERE x > 1"
+    deltalake.write_deltalake(str(path), pa.table({"x": [1, 9]}))
+    shutil.copytree(path, tmp_path / "backup")
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        sketches.table("t", path)
+        sketches.update("t", insert=[(2,)])
+        assert bag(sketches.ask(text).rows) == [(2,), (9,)]
+        shutil.rmtree(path)
+        shutil.copytree(tmp_path / "backup", path)
+        other = pa.table({"x": [3], "y": [4]})
+        deltalake.write_deltalake(str(path), other, mode="append", schema_mode="merge")
+        assert bag(sketches.ask(text).rows) == [(3, 4), (9, None)]
+
+
+def test_a_version_that_was_asked_for_by_its_number_is_not_the_newest(spark: Any, tmp_path: Path):
+    """Its sketch is the one that was made last; the table is restored, and has another newest version."""
+    path, text = tmp_path / "t", "SELECT x FROM t WHERE g > 1"
+    deltalake.write_deltalake(str(path), pa.table({"x": [1, 9, 20, 30], "g": [5, 0, 0, 0]}))
+    shutil.copytree(path, tmp_path / "backup")
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        sketches.table("t", path, partition="x", ranges=4)
+        sketches.update("t", insert=[(2, 6)])
+        sketches.ask(text, way="capture")
+        sketches.ask(text, way="capture", versions={"t": 0})
+    shutil.rmtree(path)
+    shutil.copytree(tmp_path / "backup", path)
+    deltalake.write_deltalake(str(path), pa.table({"x": [31], "g": [6]}), mode="append")
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        assert bag(sketches.ask(text).rows) == [(1,), (31,)]
 
 
 def test_facts_of_a_delta_table_that_was_restored_are_looked_up_again(spark: Any, tmp_path: Path):

@@ -62,9 +62,19 @@ class AskedQuery:
         self._lent: Sketch | None = None
         self.borrowed = ""
         self._cut_before: dict[Slot, Ranges] = {}
-        if kept.newest is not None and kept.is_of_others(self.backend.marks(kept.newest.versions)):
+        if self._is_of_others():
             context.book.forget_maintainer(kept.name)
             self._forget_sketches()
+
+    def _is_of_others(self) -> bool:
+        """Whether a sketch that could be used or maintained is of other rows than its versions are of now."""
+        newest, now = self.kept.newest, self.kept.at(self.at)
+        if newest is None:
+            return False
+        if not self.is_past and any(newest.versions.get(table, 0) > self.at[table] for table in self.at):
+            return True  # a table went back, and goes on from there in another way
+        wanted = [newest] if now is None or now is newest else [newest, now]
+        return any(self.kept.is_of_others(each, self.backend.marks(each.versions)) for each in wanted)
 
     # -------------------------------------------------------------- deciding
 
@@ -311,7 +321,7 @@ class AskedQuery:
     def learn(self) -> None:
         """Keep what is known of the query now, if the present moment ends well."""
         if self.kept.newest is not None and self.kept.newest.versions == self.at:
-            self.kept = replace(self.kept, marks=self.backend.marks(self.at))
+            self.kept = self.kept.with_marks(self.at, self.backend.marks(self.at))
         self.context.book.learn(self.kept)
 
     def could_be_brought_up(self) -> bool:

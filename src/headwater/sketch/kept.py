@@ -88,13 +88,26 @@ class KeptQuery:
     times: tuple[int, ...] = ()
     """How often it was asked at versions of its tables, one after the other; the last ones those of `asked_at`."""
     asked_at: Mapping[str, int] = field(default_factory=dict)
-    marks: Mapping[str, int] = field(default_factory=dict)
-    """What told the versions of the newest sketch from others with the same numbers (`Backend.marks`)."""
+    marks: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+    """What told the versions of tables that sketches are of from others with the same numbers (`Backend.marks`)."""
 
-    def is_of_others(self, marks: Mapping[str, int]) -> bool:
-        """Whether the newest sketch is of other rows than those that its versions have by these marks: a table that
-        was restored, and changed since, gives a number again."""
-        return any(self.marks.get(table, mark) != mark for table, mark in marks.items())
+    def is_of_others(self, sketch: Sketch, marks: Mapping[str, int]) -> bool:
+        """Whether a sketch is of other rows than those that its versions have by these marks: a table that was
+        restored, and changed since, gives a number again."""
+        return any(
+            self.marks.get(table, {}).get(sketch.versions[table], mark) != mark
+            for table, mark in marks.items()
+        )
+
+    def with_marks(self, versions: Mapping[str, int], marks: Mapping[str, int]) -> KeptQuery:
+        """With the marks that these versions have; those of versions without a sketch are forgotten."""
+        known = {table: {**self.marks.get(table, {}), versions[table]: mark} for table, mark in marks.items()}
+        sketched = {(table, version) for each in self.sketches for table, version in each.versions.items()}
+        found = {
+            table: {version: mark for version, mark in each.items() if (table, version) in sketched}
+            for table, each in {**self.marks, **known}.items()
+        }
+        return replace(self, marks={table: each for table, each in found.items() if each})
 
     def counted(self, versions: Mapping[str, int]) -> KeptQuery:
         """With one time more that it was asked, at these versions."""
@@ -241,7 +254,7 @@ class KeptState:
             "unmaintained": query.unmaintained,
             "times": query.times,
             "asked_at": dict(query.asked_at),
-            "marks": dict(query.marks),
+            "marks": {table: dict(each) for table, each in query.marks.items()},
         }
         write_checked(self._path(query.name), said)
 
@@ -278,10 +291,13 @@ class KeptState:
                 (said.get("unmaintained", ""), str),
             )  # fmt: skip
             times = tuple(int(number) for number in said.get("times", ()))
-            asked_at, marks = (
-                {str(table): int(number) for table, number in said.get(each, {}).items()}
-                for each in ("asked_at", "marks")
-            )
+            asked_at = {str(table): int(number) for table, number in said.get("asked_at", {}).items()}
+            newest = sketches[-1].versions if sketches else {}
+            marks = {
+                str(table): {int(version): int(mark) for version, mark in each.items()}
+                for table, found in said.get("marks", {}).items()
+                for each in [found if isinstance(found, dict) else {newest.get(table, 0): found}]
+            }
             return KeptQuery(
                 path.stem, said["text"], sketches, facts, Costs(observations), said["asked"], said["refused"],
                 said.get("unmaintained", ""), times, asked_at, marks,

@@ -154,6 +154,10 @@ class QueryBook:
             if sum(held.values()) <= self._memory:
                 return
             if not self._maintainers[name].is_lost:
+                if (
+                    name in self._unwritten
+                ):  # marks say of which rows a state is; those of older versions do not
+                    self.write(self._queries[name])
                 self._maintainers[name].save(self._state.state_of(name))
             del self._maintainers[name], held[name]
 

@@ -70,6 +70,8 @@ def given_rows(rows: Any, schema: pa.Schema) -> pa.Table | None:
     if missing:
         raise DataError("column-names", f"rows without the columns {', '.join(missing)}")
     try:
+        for field in schema:
+            _refuse_other_meaning(found.column(field.name), field.type)
         return found.select(schema.names).cast(schema)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
         raise DataError("wrong-type", f"rows do not fit the table: {error}") from error
@@ -121,7 +123,10 @@ def _arrow(rows: Any, schema: pa.Schema) -> pa.Table:
     if hasattr(rows, "to_arrow"):
         return rows.to_arrow()
     if type(rows).__module__.startswith("pandas"):
-        return pa.Table.from_pandas(rows, preserve_index=False)
+        try:
+            return pa.Table.from_pandas(rows, preserve_index=False)
+        except (pa.ArrowException, TypeError, OverflowError) as error:
+            raise DataError("wrong-type", f"rows do not fit the table: {error}") from error
     try:
         listed = [_cells(row, schema) for row in rows]
     except TypeError as error:
@@ -158,6 +163,21 @@ def _column(cells: Sequence[Any], type: pa.DataType) -> pa.Array:
         if wrong:
             raise pa.ArrowInvalid(f"{wrong[0]!r} is no {type}")
     return pa.array(cells, type)
+
+
+def _refuse_other_meaning(column: pa.ChunkedArray, type: pa.DataType) -> None:
+    """Refuse a column that Arrow would cast all the same: numbers to times, and times within a day to dates."""
+    import pyarrow as pa
+
+    given = column.type
+    if pa.types.is_temporal(type) and (pa.types.is_integer(given) or pa.types.is_floating(given)):
+        raise pa.ArrowInvalid(f"{given} is no {type}")
+    if pa.types.is_date(type) and pa.types.is_timestamp(given):
+        import pyarrow.compute as pc
+
+        local = pc.local_timestamp(column) if given.tz else column
+        if pc.any(pc.not_equal(pc.floor_temporal(local, unit="day"), local)).as_py():
+            raise pa.ArrowInvalid(f"times within a day are no {type}")
 
 
 def _is_within_a_day(cell: Any) -> bool:

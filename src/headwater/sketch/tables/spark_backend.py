@@ -108,8 +108,8 @@ class SparkBackend:
         self.session = session
         self.tables: dict[str, SparkTable] = {}
         self._schemas: dict[str, TableSchema] = {}
-        self._checked: dict[str, int] = {}
-        """The versions of tables whose columns were looked at last."""
+        self._checked: dict[str, tuple[int, int | None]] = {}
+        """The versions of tables whose columns were looked at last, with their marks."""
         self._plans = AnalysedPlans(session)
 
     def table(self, name: str, table: SparkTable) -> TableSchema:
@@ -134,10 +134,11 @@ class SparkBackend:
         """Refused with the code `table-replaced` where the columns are others than those that were taken in."""
         found = self._table(table)
         version = found.version()
-        if self._checked.get(table) != version:
+        checked = version, found.mark(version)
+        if self._checked.get(table) != checked:
             if _columns(found.schema(version)) != self._schemas[table].columns:
                 raise other_table(found.what, "has other columns than it had")
-            self._checked[table] = version
+            self._checked[table] = checked
         return version
 
     def versions(self, tables: Sequence[str]) -> dict[str, int]:

@@ -136,7 +136,8 @@ class SqlRecords:
                 self.history.begin(connection, table, mark)
 
     def refuse_unseen(self, connection: Any, table: str) -> None:
-        """Refuse what changes in PostgreSQL without triggers seeing it: views, partitions, tables that have some."""
+        """Refuse what changes in PostgreSQL without triggers seeing it: views, partitions, tables that have some, and
+        those that a subscription writes to."""
         if self.dialect == "postgres" and not do(connection, f"SELECT {_is_of_its_own(table)}")[0][0]:
             raise _unseen(table)
 
@@ -377,10 +378,12 @@ def _place(table: str) -> str:
 
 
 def _is_of_its_own(table: str) -> str:
-    """Whether a table of PostgreSQL is no view and no part of another table, and has no such parts."""
+    """Whether a table of PostgreSQL is no view and no part of another table, has no such parts, and is written to by
+    no subscription, which fires triggers of rows only."""
     return (
         f"EXISTS (SELECT 1 FROM pg_class AS c WHERE c.oid = {_place(table)} AND relkind = 'r'"
-        " AND NOT EXISTS (SELECT 1 FROM pg_inherits WHERE c.oid IN (inhparent, inhrelid)))"
+        " AND NOT EXISTS (SELECT 1 FROM pg_inherits WHERE c.oid IN (inhparent, inhrelid))"
+        " AND NOT EXISTS (SELECT 1 FROM pg_subscription_rel WHERE srrelid = c.oid))"
     )
 
 
@@ -414,7 +417,8 @@ def _watched(table: str) -> str:
 def _unseen(table: str) -> SketchError:
     return SketchError(
         "not-recorded",
-        f"{table} is no table of its own: triggers do not see all that changes views and partitions",
+        f"{table} is no table of its own: triggers do not see all that changes views, partitions, and tables that a"
+        " subscription writes to",
         hint="sketch a table that holds its rows",
     )
 

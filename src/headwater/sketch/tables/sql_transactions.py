@@ -7,6 +7,8 @@ again for a while: nothing of it was done.
 
 from __future__ import annotations
 
+import re
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,6 +30,8 @@ _OVERTAKEN = ("40001", "40P01")
 """What PostgreSQL says to who was overtaken, or has waited for each other."""
 _LOCKED = "55P03"
 """What it says to who has waited for a lock for too long."""
+_INTERRUPTED = re.compile("^Query interrupted|: KeyboardInterrupt: *$")
+"""What DuckDB says at Ctrl-C; values may be of the same words."""
 _LONGEST_WAIT = 2**31 - 1
 """Milliseconds, in PostgreSQL."""
 
@@ -93,7 +97,13 @@ class SqlTransactions:
                 with self.engine.connect() as connection:
                     connection = connection.execution_options(isolation_level="REPEATABLE READ")
                     with connection.begin():
-                        yield connection
+                        try:
+                            yield connection
+                        except (
+                            KeyboardInterrupt
+                        ):  # in the middle of something: what was begun is over with it
+                            connection.invalidate()
+                            raise
 
     def direct(self) -> DirectConnection:
         """DuckDB, for a statement that is a transaction of its own."""
@@ -123,23 +133,26 @@ class SqlTransactions:
     @contextmanager
     def refusals(self) -> Iterator[None]:
         """What the database refuses is our error. Ctrl-C is Ctrl-C, in whose stead drivers may say something else."""
+        dealt_with = sys.exc_info()[1]  # by whoever asks, before anything was done here
         try:
             yield
         except Exception as error:
-            if self._is_of_interrupt(error):
+            if self._is_of_interrupt(error, dealt_with):
                 raise KeyboardInterrupt from error
             if isinstance(error, self._errors):
                 raise self._refusal(error) from error
             raise
 
-    def _is_of_interrupt(self, error: Exception) -> bool:
-        """Whether it came while Ctrl-C was being raised, or is what DuckDB makes of that."""
-        if self._is_duckdb and ("Query interrupted" in str(error) or "KeyboardInterrupt" in str(error)):
+    def _is_of_interrupt(self, error: Exception, earlier: BaseException | None) -> bool:
+        """Whether it came while Ctrl-C was being raised, not earlier, or is what DuckDB makes of that."""
+        if self._is_duckdb and _INTERRUPTED.search(str(error)):
             return True
         cause: BaseException | None = error
-        while cause is not None and not isinstance(cause, KeyboardInterrupt):
+        while cause is not None and cause is not earlier:
+            if isinstance(cause, KeyboardInterrupt):
+                return True
             cause = cause.__context__
-        return cause is not None
+        return False
 
     def _refusal(self, error: Exception) -> SketchError:
         said = said_by(error)
