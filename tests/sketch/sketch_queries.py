@@ -5,7 +5,9 @@ from __future__ import annotations
 import decimal
 import random
 from dataclasses import dataclass
+from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 
 R = pa.schema(
@@ -20,6 +22,15 @@ class SafeQuery:
 
     text: str
     sketched: dict[str, str]
+
+
+def database(path: Path, tables: dict[str, pa.Table]) -> str:
+    """The address of a DuckDB database with these tables."""
+    with duckdb.connect(str(path)) as connection:
+        for name, rows in tables.items():
+            connection.register("given", rows)
+            connection.execute(f"CREATE TABLE {name} AS FROM given")
+    return f"duckdb:///{path}"
 
 
 def random_rows(rng: random.Random, count: int) -> tuple[pa.Table, pa.Table]:

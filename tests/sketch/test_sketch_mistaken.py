@@ -391,6 +391,18 @@ def test_columns_of_numbers_and_times_are_no_dates(tmp_path: Path, rows: Any):
         assert sketches.ask("SELECT d FROM t").rows.to_pylist() == [{"d": datetime.date(2024, 1, 1)}]
 
 
+def test_times_are_refused_of_which_the_end_would_be_cut_off(tmp_path: Path):
+    with duckdb.connect(str(tmp_path / "t.db")) as connection:
+        connection.execute("CREATE TABLE t (d TIMESTAMP)")
+    with hw.sketches(f"duckdb:///{tmp_path}/t.db", tmp_path / "state") as sketches:
+        sketches.table("t")
+        with pytest.raises(HeadwaterError, match="wrong-type"):
+            sketches.update("t", insert=[(pd.Timestamp("2024-01-01 05:00:00.000001001"),)])
+        sketches.update("t", insert=[(pd.Timestamp("2024-01-01 05:00:00.000001"),), (None,)])
+        found = sketches.ask("SELECT d FROM t WHERE d IS NOT NULL").rows.to_pylist()
+        assert found == [{"d": datetime.datetime(2024, 1, 1, 5, 0, 0, 1)}]
+
+
 def test_a_query_with_one_other_digit_is_damage(tmp_path: Path):
     with opened(tmp_path) as sketches:
         sketches.ask(LARGE, way="capture")

@@ -126,7 +126,8 @@ def test_a_change_that_was_intended_is_carried_out(tmp_path):
     assert sorted(again._read_files(list(again._files())).column("x").to_pylist()) == [2, 5]
     assert again.changes(0, 1)[0].num_rows == 2
     record = tmp_path / "record" / "00000001.json"
-    for damage in ("{", "{}", "[]", record.read_text().replace('"version": 1', '"version": 0')):
+    listed = '{"version": 1, "files": [], "kept": false}'
+    for damage in ("{", "{}", "[]", listed, record.read_text().replace('"version": 1', '"version": 0')):
         record.write_text(damage)
         with pytest.raises(SketchError, match="damaged-state"):
             again.version()

@@ -15,8 +15,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
-from sketch_queries import bag
-from test_sketch_middleware import database
+from sketch_queries import bag, database
 
 import headwater as hw
 from headwater.sketch.cost import MOST_OBSERVED, Costs

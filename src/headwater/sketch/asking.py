@@ -210,7 +210,7 @@ class AskedQuery:
             if isinstance(first, SafetyRefusal) or isinstance(second, SafetyRefusal):
                 continue
             if isinstance(reusable(first, second, known), Reusable):
-                lender = AskedQuery(self.context, query, other, self.at)
+                lender = AskedQuery(self.context, query, other, self.at, is_explained=self.is_explained)
                 brought_up = lender.could_be_brought_up if self.is_explained else lender.was_brought_up
                 if lender.kept.at(self.at) is None and not brought_up():
                     continue

@@ -34,7 +34,7 @@ REASONS: dict[RefusalCode, str] = {
     "whole-side": "rows are missing where all must be there",
     "no-access": "no access of the table may be sketched: it is not read, or must be whole where it is",
     "unknown-attribute": "the table has no such column",
-    "unclustered": "a sketch would be safe, and save nothing: most of its fragments are in most blocks of the table",
+    "unclustered": "a sketch would be safe, and save nothing that is known of: most fragments may be in most blocks",
 }
 WORDS = {Psi.EQUAL: "exact", Psi.AT_MOST: "at most", Psi.AT_LEAST: "at least", Psi.ANYTHING: "anything"}
 

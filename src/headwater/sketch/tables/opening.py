@@ -160,6 +160,8 @@ def _column(cells: Sequence[Any], type: pa.DataType) -> pa.Array:
         ]
         if pa.types.is_date(type):
             wrong += [cell for cell in cells if _is_within_a_day(cell)]
+        elif getattr(type, "unit", "") == "us":
+            wrong += [cell for cell in cells if getattr(cell, "nanosecond", 0)]
         if wrong:
             raise pa.ArrowInvalid(f"{wrong[0]!r} is no {type}")
     return pa.array(cells, type)

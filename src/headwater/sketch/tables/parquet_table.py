@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headwater.errors import SketchError, StoreError
-from headwater.sketch.checked_files import read_checked, write_checked
+from headwater.sketch.checked_files import damaged, read_checked, write_checked
 from headwater.sketch.sketch import SketchPart
 from headwater.sketch.tables.bags import Numbers, netted, without
 from headwater.sketch.tables.directory_files import FileMark, files_read, partition_values
@@ -447,14 +447,22 @@ class ParquetTable:
         return self._read(numbers[-1]) if numbers else None
 
     def _read(self, version: int) -> FileVersion | None:
-        found = self._load(self.record / f"{version:08d}.json", ("version", "files", "kept"))
+        path = self.record / f"{version:08d}.json"
+        found = self._load(path, ("version", "files", "kept"))
         if found is None:
             return None
-        files = {name: (size, at) for name, (size, at) in found["files"].items()}
+        try:
+            files = {name: (size, at) for name, (size, at) in found["files"].items()}
+        except (AttributeError, TypeError, ValueError) as error:
+            raise damaged(path, f"{type(error).__name__} {error}", self._hint) from error
         return FileVersion(found["version"], files, found["kept"])
 
+    @property
+    def _hint(self) -> str:
+        return f"remove {self.record}: sketches of the table are captured again"
+
     def _load(self, path: Path, keys: Sequence[str]) -> dict[str, Any] | None:
-        return read_checked(path, keys, f"remove {self.record}: sketches of the table are captured again")
+        return read_checked(path, keys, self._hint)
 
     def _commit(self, version: FileVersion) -> FileVersion:
         write_checked(self.record / f"{version.version:08d}.json", asdict(version))
