@@ -10,9 +10,11 @@ def amount(value: float, unit: str) -> str:
 
     >>> amount(0.00042, "s"), amount(0.0123, "s"), amount(1.5, "s"), amount(61.49, "bytes"), amount(1234, "rows")
     ('420 µs', '12.3 ms', '1.50 s', '61.5 B', '1,234')
+    >>> amount(49_807_360, "bytes")
+    '49.8 MB'
     """
     if unit == "bytes":
-        return f"{value:,.1f} B"
+        return f"{value:,.1f} B" if value < 1e6 else f"{_digits(value / 1e6)} MB"
     if unit == "rows":
         return f"{value:,.0f}"
     for scale, name in ((1e-3, "µs"), (1.0, "ms")):
