@@ -56,8 +56,10 @@ def test_what_is_not_there_is_refused_before_spark_starts(tmp_path):
         (["table", "state", "t", "nowhere"], "missing-source"),
         (["table", "state", "t", str(tmp_path), "--format", "delta"], "missing-source"),
         (["table", "state", "t", "duckdb:///t.db"], "missing-source"),
+        (["table", "state", "t", "--database", f"duckdb:///{tmp_path}/typo.db"], "missing-source"),
         (["table", str(tmp_path / "mine"), "t", "--database", "duckdb:///:memory:"], "not-a-state"),
     ):
         found = CliRunner().invoke(main, ["sketch", *words])
         assert found.exit_code != 0 and code in found.output, found.output
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
+    assert not (tmp_path / "typo.db").exists()

@@ -64,7 +64,7 @@ def _backend_of(state: Path) -> str | None:
         raise SketchError(
             "missing-source",
             f"no tables were named in {state}",
-            hint=f"headwater sketch table {state} NAME PATH",
+            hint=f"headwater sketch table {state} NAME PATH, or with --database URL",
         ) from error
     return said.get("backend") if isinstance(said, dict) else None
 
@@ -92,6 +92,16 @@ def _refuse_missing(path: str, kind: str) -> None:
         )
 
 
+def _refuse_missing_database(address: str) -> None:
+    """Refuse a file that is not there: DuckDB would make one, and there is no table in it."""
+    from headwater.errors import SketchError
+
+    kind, _, file = address.partition(":///")
+    file = file.partition("?")[0]
+    if kind == "duckdb" and file and not file.startswith(":") and not Path(file).exists():
+        raise SketchError("missing-source", f"there is no database at {file}", hint="is the path right?")
+
+
 @sketch.command()
 @state_argument
 @click.argument("name")
@@ -117,6 +127,8 @@ def table(
         database = "spark"
     if database == "spark" or (database is None and _backend_of(state) == "spark"):
         _refuse_missing(path or name, kind)
+    elif database is not None:
+        _refuse_missing_database(database)
     with opened(state, database) as sketches:
         sketches.table(name, path, kind, partition=partition, ranges=ranges)
         columns = sketches.backend.schemas()[name].columns
