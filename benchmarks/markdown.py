@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.report import BenchmarkReport, Measure
+from benchmarks.report import BenchmarkReport, Measure, ReportRow
 from benchmarks.wording import amount, circumstances, measured, ratio, target, verdict
 
 
@@ -20,17 +20,7 @@ def markdown(report: BenchmarkReport) -> str:
         lines += [f"## {part}", "", "| what | ours | rival | rival's | ratio | by means | target | |"]
         lines += ["|---|---:|---|---:|---:|---:|---|---|"]
         for row in rows:
-            cells = [
-                row.what,
-                _measure(row.ours),
-                row.rival,
-                _measure(row.theirs),
-                ratio(row),
-                ratio(row, "mean"),
-                target(row),
-                verdict(row),
-            ]
-            lines.append("| " + " | ".join(cells) + " |")
+            lines.append(_line(*_cells(row), target(row), verdict(row)))
         notes = list(dict.fromkeys(row.note for row in rows if row.note))
         lines += ["", *(f"- {note}" for note in notes), ""] if notes else [""]
     return "\n".join(lines).rstrip() + "\n"
@@ -45,18 +35,16 @@ def losses(report: BenchmarkReport) -> str:
         "| part | what | ours | rival | rival's | ratio | by means |",
         "|---|---|---:|---|---:|---:|---:|",
     ]
-    for row in report.losses:
-        cells = [
-            row.part,
-            row.what,
-            _measure(row.ours),
-            row.rival,
-            _measure(row.theirs),
-            ratio(row),
-            ratio(row, "mean"),
-        ]
-        lines.append("| " + " | ".join(cells) + " |")
+    lines += [_line(row.part, *_cells(row)) for row in report.losses]
     return "\n".join(lines) + "\n"
+
+
+def _cells(row: ReportRow) -> tuple[str, ...]:
+    return row.what, _measure(row.ours), row.rival, _measure(row.theirs), ratio(row), ratio(row, "mean")
+
+
+def _line(*cells: str) -> str:
+    return "| " + " | ".join(cells) + " |"
 
 
 def _measure(measure: Measure) -> str:
