@@ -171,3 +171,15 @@ def test_what_was_counted_is_kept(tmp_path: Path):
     with hw.sketches(address, tmp_path / "state") as sketches:
         (kept,) = sketches.list()
         assert (kept.times, kept.asked) == ((4, 2), 8)
+
+
+def test_a_first_time_that_took_long_is_not_what_others_are_measured_by():
+    """And what a way takes now says more than what it took when the table was smaller."""
+    costs = Costs().observed("plain", 1.0, 3.0)
+    assert costs.predicted("plain", 1.0) == 3.0
+    costs = costs.observed("plain", 1.0, 0.1)
+    assert costs.predicted("plain", 1.0) == 0.1
+    assert costs.predicted("use", 0.5) == 0.05
+    for _ in range(5):
+        costs = costs.observed("plain", 1.0, 0.5)
+    assert costs.predicted("plain", 1.0) == 0.5

@@ -2,7 +2,8 @@
 
 Each way is a line: seconds = fixed + slope · size. The size is what drives it: the share of the table's rows
 that is read (plain: 1; use: what the layout says), or the rows that changed (maintain). A line is fitted by
-least squares, neither part below 0; without two different sizes it is the mean, and without any observation what
+least squares, neither part below 0. Without two different sizes it is the median of the last times, since a first
+one, which pays for what is planned, compiled and read once, says little of others; and without any observation what
 is assumed of a plain run. Where maintenance by some numbers of rows tells nothing of fewer, these are taken to cost
 in proportion: so it is tried by them, and seen.
 
@@ -20,6 +21,7 @@ What is done once pays by the queries that come before the tables change again (
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -27,6 +29,8 @@ from typing import Literal
 Way = Literal["plain", "capture", "use", "maintain"]
 MOST_OBSERVED = 50
 """So many observations of a way are remembered: the newest."""
+MOST_RECENT = 9
+"""So many of them say what a way takes where all are of one size."""
 GAIN = 0.95
 """A way is taken instead of the plain one if it is expected to take less than this share of its time."""
 CAPTURE_OVER_PLAIN = 1.5
@@ -118,7 +122,7 @@ def _on_line(points: tuple[tuple[float, float], ...], size: float) -> float:
     mean_seconds = sum(seconds for _, seconds in points) / count
     spread = sum((at - mean_size) ** 2 for at, _ in points)
     if spread == 0:
-        return mean_seconds
+        return statistics.median_low([seconds for _, seconds in points[-MOST_RECENT:]])
     slope = sum((at - mean_size) * (seconds - mean_seconds) for at, seconds in points) / spread
     steepest = mean_seconds / mean_size  # the one in proportion to the size
     return mean_seconds + min(max(0.0, slope), steepest) * (size - mean_size)
