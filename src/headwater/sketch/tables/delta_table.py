@@ -13,6 +13,7 @@ several times lose as many copies as are deleted. A commit of somebody else in b
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import threading
 import time
@@ -298,8 +299,11 @@ class DeltaFiles:
                 f"{self.path} is partitioned by {attribute}",
                 hint="its files are apart by it already: cluster it by another column",
             )
-        size = sum(block.size for block in self._described(attribute, int(table.version()))[0].blocks)
-        table.optimize.z_order([attribute], target_size=max(1, size // max(1, files)))
+        stored = sum(block.size for block in self._described(attribute, int(table.version()))[0].blocks)
+        fragments = table.to_pyarrow_dataset().get_fragments()
+        encoded = sum(group.total_byte_size for fragment in fragments for group in fragment.row_groups)
+        # The wheel counts encoded bytes before they are compressed; how many they are once sorted, nobody knows.
+        table.optimize.z_order([attribute], target_size=max(1, math.isqrt(stored * encoded) // max(1, files)))
         return int(table.version())
 
     def _merged(self, rows: pa.Table, signs: Numbers) -> int:
