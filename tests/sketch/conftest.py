@@ -46,3 +46,11 @@ def spark() -> Iterator[Any]:
     )
     yield session
     session.stop()
+
+
+@pytest.fixture(params=["duckdb", "postgres"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty database of each kind."""
+    if request.param == "duckdb":
+        return f"duckdb:///{tmp_path}/t.db"
+    return request.getfixturevalue("postgres").new_database()

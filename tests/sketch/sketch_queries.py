@@ -6,6 +6,7 @@ import decimal
 import random
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -31,6 +32,19 @@ def database(path: Path, tables: dict[str, pa.Table]) -> str:
             connection.register("given", rows)
             connection.execute(f"CREATE TABLE {name} AS FROM given")
     return f"duckdb:///{path}"
+
+
+LARGER = "SELECT x FROM t WHERE x > 1"
+
+
+def does(sketches: Any, *texts: str) -> None:
+    with sketches.backend.engine.begin() as connection:
+        for text in texts:
+            connection.exec_driver_sql(text)
+
+
+def answered(sketches: Any, text: str = LARGER, way: str | None = None) -> list[Any]:
+    return sorted(tuple(row.values()) for row in sketches.ask(text, way=way).rows.to_pylist())
 
 
 def random_rows(rng: random.Random, count: int) -> tuple[pa.Table, pa.Table]:

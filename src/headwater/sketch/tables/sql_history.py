@@ -68,15 +68,16 @@ class SqlHistory:
         """
         log, name = quoted(self._log(table)), quoted_text(table)
         kept, rows = self._sizes(connection, table)
-        if kept <= max(FEWEST_CHANGES_KEPT, rows):
+        most = max(FEWEST_CHANGES_KEPT, rows)
+        if kept <= most:
             return
         if self.dialect == "postgres" and not do(
             connection, f"SELECT 1 FROM headwater_versions WHERE name = {name} FOR UPDATE SKIP LOCKED"
         ):
             return
         middle = "percentile_disc(0.5) WITHIN GROUP (ORDER BY _version)"
-        ((upto,),) = do(connection, f"SELECT {middle} FROM {log}")
-        if upto is None:
+        ((kept, upto),) = do(connection, f"SELECT count(*), {middle} FROM {log}")
+        if kept <= most:  # PostgreSQL has not counted yet what was forgotten the last time
             return
         do(connection, f"DELETE FROM {log} WHERE _version <= {upto}")
         do(connection, f"DELETE FROM headwater_marks WHERE name = {name} AND version < {upto}")
