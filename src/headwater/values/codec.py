@@ -34,6 +34,7 @@ from headwater.memory.budget import MemoryBudget
 from headwater.values.columns import decode_column, encode_canonical, encode_column, entry_value
 from headwater.values.dictionaries import Dictionaries
 from headwater.values.dictionary import Codes
+from headwater.values.inferred_types import infer_types
 from headwater.values.scalars import (
     Misfit,
     canonical,
@@ -44,7 +45,7 @@ from headwater.values.scalars import (
     is_wide,
     show,
 )
-from headwater.values.sources import SourceColumns, all_special, infer_types, read_source
+from headwater.values.sources import SourceColumns, all_special, read_source
 from headwater.values.special import (
     FIRST_PLAIN,
     LAST,
@@ -187,7 +188,7 @@ class Codec:
     def infer_types(
         self, data: Any, relation: str = "data"
     ) -> tuple[tuple[Type | None, ...], tuple[str, ...] | None]:
-        """The types and names of the columns of `data`; see `sources.infer_types`."""
+        """The types and names of the columns of `data`; see `inferred_types`."""
         return infer_types(data, relation)
 
     def encode_rows(

@@ -18,8 +18,7 @@ values are nulls.
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from operator import itemgetter
@@ -31,10 +30,9 @@ from headwater.errors import DataError
 from headwater.values.integer_rows import integer_columns
 from headwater.values.label_columns import merged
 from headwater.values.names import made_up, order_by_name
-from headwater.values.nanosecond import NanosecondDatetime
-from headwater.values.scalars import Misfit, class_name, common_type, is_missing, show, widen
+from headwater.values.scalars import class_name, is_missing, show
 from headwater.values.special import LabelledNull
-from headwater.values.types import PYTHON_TYPES, Type
+from headwater.values.types import PYTHON_TYPES
 from headwater.values.value_column import ValueColumn, classes_of
 
 FEWEST_ROWS_IN_COLUMNS = 64
@@ -387,50 +385,6 @@ def _row(rows: Sequence[Any], place: int, relation: str, columns: Sequence[str] 
     )
 
 
-# ------------------------------------------------------------------ types of what came without any
-
-
-def infer_types(data: Any, relation: str = "data") -> tuple[tuple[Type | None, ...], tuple[str, ...] | None]:
-    """The types, and names where there are any, of the columns of `data`, from all of its rows.
-
-    A type is `None` where no row tells. Without rows and without a schema there are no columns at all.
-    The data is read to its end, so an iterator must be made a list before.
-
-    >>> types, names = infer_types([(1, "a"), (2.5, "b")])
-    >>> [str(type) for type in types], names
-    (['float', 'string'], None)
-    """
-    if isinstance(data, Iterator):
-        raise DataError(
-            "wrong-type",
-            f"the types of {relation} cannot be taken from an iterator, which can be read once only",
-            hint="make it a list first",
-        )
-    source = columns_of(data, relation)
-    types = []
-    for i, column in enumerate(source.columns):
-        try:
-            types.append(_column_type(column))
-        except Misfit as misfit:
-            name = source.names[i] if source.names is not None else str(i + 1)
-            raise DataError(
-                misfit.code,
-                f"{relation}, row {misfit.row + 1}, column {name}: {misfit.reason}",
-                hint=misfit.hint,
-            ) from None
-    return tuple(types), source.names
-
-
-def _column_type(column: Any) -> Type | None:
-    if isinstance(column, np.ndarray) and column.dtype.kind in "iufb":
-        return common_type(column[:1])
-    if isinstance(column, (list, np.ndarray)):
-        return _values_type(column if isinstance(column, list) else list(column))
-    from headwater.values.arrow_types import column_type
-
-    return column_type(column)
-
-
 def _has_null(column: Any) -> bool:
     if isinstance(column, np.ndarray) and column.dtype.kind in "iufbSU":
         return False
@@ -442,24 +396,3 @@ def _has_null(column: Any) -> bool:
 
 
 _NEVER_NULL = {kind for kind, _ in PYTHON_TYPES} | {tuple, list}
-
-
-def _values_type(values: list[Any]) -> Type | None:
-    """Like `common_type`, looking at one value of each plain Python class."""
-    classes = classes_of(values)
-    plain: dict[type, Type | None] = {**dict(PYTHON_TYPES), type(None): None, LabelledNull: None}
-    del plain[datetime.datetime], plain[NanosecondDatetime]  # which have a zone, or none
-    if not plain.keys() >= classes:
-        return common_type(values)
-    if len(classes) == 1:
-        return plain[next(iter(classes))]
-    kinds = list(map(type, values))
-    firsts = {kind: kinds.index(kind) for kind in dict.fromkeys(kinds)}
-    common: Type | None = None
-    for kind, row in firsts.items():
-        try:
-            common = widen(common, plain[kind])
-        except Misfit as misfit:
-            misfit.row = row
-            raise
-    return common
