@@ -80,6 +80,14 @@ def test_a_connection_that_sqlalchemy_closes_is_made_again(sketches: Any):
     assert answers_are_right(sketches)
 
 
+@pytest.mark.parametrize("left", ["close", "begin"])
+def test_a_connection_that_ctrl_c_left_as_nobody_was_told_is_made_again(sketches: Any, left: str):
+    """SQLAlchemy may close the one that it was made of without a word."""
+    assert answers_are_right(sketches)
+    getattr(sketches.backend._transactions.direct().raw, left)()
+    assert answers_are_right(sketches)
+
+
 def test_what_a_driver_says_in_the_stead_of_ctrl_c_is_ctrl_c(sketches: Any):
     with pytest.raises(KeyboardInterrupt), sketches.backend._transactions.refusals():
         try:
