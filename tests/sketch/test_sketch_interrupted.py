@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import random
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -80,6 +82,14 @@ def test_a_connection_that_sqlalchemy_closes_is_made_again(sketches: Any):
     assert answers_are_right(sketches)
 
 
+@pytest.mark.parametrize("left", ["close", "begin"])
+def test_a_connection_that_ctrl_c_left_as_nobody_was_told_is_made_again(sketches: Any, left: str):
+    """SQLAlchemy may close the one that it was made of without a word."""
+    assert answers_are_right(sketches)
+    getattr(sketches.backend._transactions.direct().raw, left)()
+    assert answers_are_right(sketches)
+
+
 def test_what_a_driver_says_in_the_stead_of_ctrl_c_is_ctrl_c(sketches: Any):
     with pytest.raises(KeyboardInterrupt), sketches.backend._transactions.refusals():
         try:
@@ -101,6 +111,37 @@ def test_what_fails_after_ctrl_c_was_heard_is_no_ctrl_c(sketches: Any):
 def test_values_of_the_same_words_are_no_ctrl_c(sketches: Any):
     with pytest.raises(SketchError, match="backend-failed"):
         sketches.ask("SELECT x FROM t WHERE CAST(replace('KeyboardInterrupt ', ' ', '') AS INTEGER) = x")
+
+
+FIRST_OPENING = """
+import os, signal, sys
+import headwater as hw
+
+class CtrlC:
+    def find_spec(self, name, path=None, target=None):
+        if name == "asyncio.streams":
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, CtrlC())
+try:
+    hw.sketches("duckdb:///" + sys.argv[1], sys.argv[2])
+except KeyboardInterrupt:
+    hw.sketches("duckdb:///" + sys.argv[1], sys.argv[2])
+    print("opened")
+"""
+
+
+def test_ctrl_c_waits_while_what_asks_databases_is_loaded(tmp_path: Path):
+    """SQLAlchemy imports asyncio, which could not be imported again."""
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_OPENING, str(tmp_path / "t.db"), str(tmp_path / "state")],
+        env={**os.environ, "PYTHONPATH": str(Path(hw.__file__).parent.parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "opened\n", done.stderr
 
 
 def test_closing_that_ctrl_c_ends_lets_go_of_the_folder(

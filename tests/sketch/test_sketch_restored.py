@@ -127,6 +127,29 @@ def test_marks_of_earlier_releases_are_those_of_the_newest_sketch(
         assert sketches.ask(LARGE).rows.to_pylist() == [{"x": 33}]
 
 
+def test_state_is_not_believed_when_the_file_that_it_belongs_to_was_removed(table: Path, tmp_path: Path):
+    """As the hint for a damaged one says."""
+    address = f"duckdb:///{table}"
+    with hw.sketches(address, tmp_path / "state") as sketches:
+        sketches.table("t", partition="x", ranges=10)
+    shutil.copy(table, tmp_path / "backup.db")
+    with hw.sketches(address, tmp_path / "state") as sketches:
+        sketches.update("t", insert=[(50, 1)])
+        sketches.ask(LARGE, way="capture")
+        sketches.maintain()
+    (path,) = (tmp_path / "state" / "queries").glob("[!.]*.json")
+    path.unlink()
+    shutil.copy(tmp_path / "backup.db", table)
+    with hw.sketches(address, tmp_path / "other") as others:
+        others.table("t")
+        others.update("t", insert=[(33, 1), (50, 0)], delete=[(33, 0)])  # so that ranges are the same
+    with hw.sketches(address, tmp_path / "state") as sketches:
+        sketches.ask(LARGE, way="capture")
+        sketches.update("t", insert=[(45, 1)])
+        rows = sketches.ask(LARGE, way="maintain").rows.to_pylist()
+        assert sorted(row["x"] for row in rows) == [33, 45, 99]
+
+
 def test_a_cluster_that_counts_its_transactions_again_gives_other_marks(postgres: Any, tmp_path: Path):
     """After a restore, the transaction that makes a version again may well have the number of the first one."""
     with hw.sketches(postgres.new_database(), tmp_path / "state") as sketches:

@@ -177,6 +177,60 @@ def test_a_version_that_was_asked_for_by_its_number_is_not_the_newest(spark: Any
         assert bag(sketches.ask(text).rows) == [(1,), (31,)]
 
 
+def gone_back(path: Path, backup: Path, *later: int) -> None:
+    """A table is restored from its files, and one row comes after the other."""
+    shutil.rmtree(path)
+    shutil.copytree(backup, path)
+    for x in later:
+        deltalake.write_deltalake(str(path), pa.table({"x": [x], "g": [6]}), mode="append")
+
+
+@pytest.mark.parametrize("is_captured_anew", [False, True])
+def test_a_sketch_of_a_version_that_was_asked_for_is_not_maintained_by_newer_state(
+    spark: Any, tmp_path: Path, is_captured_anew: bool
+):
+    """It is of rows that the table does not have since it was restored."""
+    path, text = tmp_path / "t", "SELECT x FROM t WHERE g > 1"
+    deltalake.write_deltalake(str(path), pa.table({"x": [1, 9, 20, 30], "g": [5, 0, 0, 0]}))
+    shutil.copytree(path, tmp_path / "backup")
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        sketches.table("t", path, partition="x", ranges=4)
+        sketches.update("t", insert=[(2, 6)])
+        sketches.ask(text, way="capture")
+        sketches.maintain()
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        sketches.ask(text, way="capture", versions={"t": 0})
+    gone_back(path, tmp_path / "backup", 31, 21)
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        if is_captured_anew:
+            sketches.ask(text, way="capture")
+        sketches.update("t", insert=[(22, 6)])
+        assert bag(sketches.ask(text, way="maintain").rows) == [(1,), (21,), (22,), (31,)]
+
+
+def test_what_was_maintained_for_an_answer_that_failed_is_not_gone_on_from(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Its version may be given again, to other rows."""
+    path, text = tmp_path / "t", "SELECT x FROM t WHERE g > 1"
+    deltalake.write_deltalake(str(path), pa.table({"x": [1, 9, 20, 30], "g": [5, 0, 0, 0]}))
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        sketches.table("t", path, partition="x", ranges=4)
+        sketches.ask(text, way="capture")
+        sketches.maintain()
+        shutil.copytree(path, tmp_path / "backup")
+        sketches.update("t", insert=[(2, 6)])
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+            patched.setattr(SparkBackend, "collected", interrupted)
+            sketches.ask(text, way="maintain")
+        gone_back(path, tmp_path / "backup", 31)
+        assert bag(sketches.ask(text, way="maintain").rows) == [(1,), (31,)]
+
+
+def interrupted(*given: Any, **options: Any) -> Any:
+    raise KeyboardInterrupt
+
+
 def test_facts_of_a_delta_table_that_was_restored_are_looked_up_again(spark: Any, tmp_path: Path):
     """Values were never negative at version 1, and are at the other one."""
     path, text = tmp_path / "t", "SELECT g FROM t GROUP BY g HAVING sum(v) > 9"

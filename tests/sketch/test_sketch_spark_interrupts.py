@@ -62,6 +62,25 @@ def test_ctrl_c_ends_the_query_and_its_jobs(spark: Any, sketches: Any, way: str)
     assert sketches.ask("SELECT count(*) AS n FROM t WHERE x < 3").rows.to_pylist() == [{"n": 3}]
 
 
+@pytest.mark.parametrize("call", ["addJobTag", "removeJobTag"])
+def test_ctrl_c_waits_for_what_java_is_asked_beside_the_query(
+    spark: Any, sketches: Any, monkeypatch: pytest.MonkeyPatch, call: str
+):
+    """Whoever asks next would be given the answer to that."""
+    plain, done = getattr(spark.sparkContext, call), []
+
+    def interrupted(tag: str) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        plain(tag)
+        done.append(tag)
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(spark.sparkContext, call, interrupted)
+        sketches.ask("SELECT count(*) AS n FROM t")
+    assert done
+    assert sketches.ask("SELECT count(*) AS n FROM t WHERE x < 3").rows.to_pylist() == [{"n": 3}]
+
+
 def test_a_handler_of_ones_own_is_left_alone(spark: Any, sketches: Any):
     heard = []
     signal.signal(signal.SIGINT, lambda *said: heard.append(said[0]))

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pyarrow as pa
 import pytest
 from sketch_queries import bag, database
@@ -11,6 +16,7 @@ import headwater as hw
 from headwater.errors import SketchError
 from headwater.sketch import asking, upkeep
 from headwater.sketch.maintain.maintainer import Maintainer
+from headwater.sketch.query_book import QueryBook
 
 
 def test_state_that_would_be_too_large_has_coarser_ranges(tmp_path, monkeypatch):
@@ -113,3 +119,32 @@ def test_a_table_that_is_named_with_fewer_ranges_is_maintained_after_all(tmp_pat
         assert not sketches.list()[0].unmaintained
         assert asked(5)[:2] == ("capture", "t.g")
         assert asked(6)[:2] == ("maintain", "t.g")
+
+
+def test_one_thread_at_a_time_takes_in_what_changed(tmp_path, monkeypatch):
+    """Two would take in the same change twice."""
+    address = database(tmp_path / "t.db", {"t": pa.table({"x": list(range(100)), "g": [1] * 100})})
+    inside: list[int] = []
+    most: list[int] = []
+    plain = QueryBook.moment
+
+    @contextmanager
+    def slow_moment(self: QueryBook) -> Iterator[None]:
+        inside.append(1)
+        most.append(len(inside))
+        time.sleep(0.005)
+        with plain(self):
+            yield
+        inside.pop()
+
+    monkeypatch.setattr(QueryBook, "moment", slow_moment)
+    with hw.sketches(address, tmp_path / "state") as sketches:
+        sketches.table("t", partition="x", ranges=10)
+        ask = lambda: [sketches.ask("SELECT x FROM t WHERE x > 70") for _ in range(10)]  # noqa: E731
+        threads = [threading.Thread(target=ask) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(most) == 30
+        assert set(most) == {1}

@@ -6,13 +6,22 @@ import re
 from typing import TYPE_CHECKING
 
 from headwater.errors import HeadwaterError, MissingExtra, PipelineError
+from headwater.kernel.compiling import uninterrupted
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
 
 def open_engine(url: str, refusal: type[HeadwaterError] = PipelineError) -> Engine:
-    """A SQLAlchemy engine; errors never show a password. Nothing is connected yet."""
+    """A SQLAlchemy engine; errors never show a password. Nothing is connected yet.
+
+    Ctrl-C waits: what was imported by half stays so, and DuckDB's dialect makes another error of it.
+    """
+    with uninterrupted():
+        return _opened(url, refusal)
+
+
+def _opened(url: str, refusal: type[HeadwaterError]) -> Engine:
     try:
         import sqlalchemy
     except ImportError as error:

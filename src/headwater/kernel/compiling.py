@@ -42,8 +42,8 @@ INLINED: dict[str, Any] = {**OPTIONS, "forceinline": True, "no_cpython_wrapper":
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Ctrl-C waits: what was imported by half stays so, and numba is of no use then for as long as the process lasts.
-    A second thread never gets interrupts."""
+    """Ctrl-C waits: what was imported by half stays so, and numba, say, is of no use then for as long as the process
+    lasts. A second thread never gets interrupts."""
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(handler):
         yield

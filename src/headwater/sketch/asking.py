@@ -278,6 +278,8 @@ class AskedQuery:
         with self.context.shown(f"capturing {self.kept.name}"):
             found = self.answers.captured(proof.plan, accesses, self.at)
         seconds = self._observed("capture", 1.0, started)
+        if self.is_past or self.kept.newest is None:  # the state that there may be is of no earlier version
+            self.context.book.forget_state(self.kept.name)
         self.kept = replace(self.kept.with_sketch(found.sketch), facts=proof.facts)
         self.context.book.forget_maintainer(self.kept.name)
         said = self._decision("capture", reason, predicted, seconds, found.sketch)

@@ -61,22 +61,25 @@ class QueryBook:
     def moment(self) -> Iterator[None]:
         """One moment of the tables; what is learned of queries meanwhile is kept when it has ended well.
 
-        A database may have given a table a new version in it, since somebody changed the table without saying so. If
-        the moment ends badly that version is taken back and will be given again, to other rows: what has been
-        maintained up to it, or found out about it, is of no use.
+        If it ends badly, what has been maintained is newer than its sketch, so that nothing says of which rows it is:
+        a table that is restored may give the version again, to other rows. In a database the version itself may be
+        taken back, where somebody changed a table without saying so: what was found out about it is of no use either.
         """
         seen = {name: each.versions for name, each in self._maintainers.items()}
         self._learned = []
         try:
             with self._backend.moment():
                 yield
+            self._keep_learned()
         except BaseException:
+            for name, each in list(self._maintainers.items()):
+                if each.versions is not seen.get(name):
+                    del self._maintainers[name]
             if isinstance(self._backend, SqlBackend):
-                for name, each in list(self._maintainers.items()):
-                    if each.versions is not seen.get(name):
-                        del self._maintainers[name]
                 self.facts.forget()
             raise
+
+    def _keep_learned(self) -> None:
         for kept in self._learned:
             if kept.must_be_written(self._queries.get(kept.name)):
                 self.write(kept)

@@ -9,11 +9,12 @@ expected to be as fast, it is taken. Nothing is used for a version that it was n
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from threading import TIMEOUT_MAX
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from threading import TIMEOUT_MAX, RLock
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from headwater.calls import public
 from headwater.errors import SketchError, SqlError
@@ -52,6 +53,20 @@ MOST_MEMORY = 2**30
 """Bytes that the state of all sketches may take in memory."""
 
 
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def alone(method: Method) -> Method:
+    """A method in which one thread is at a time: what maintains a sketch takes in a change once."""
+
+    @wraps(method)
+    def run(self: Sketches, *given: Any, **options: Any) -> Any:
+        with self._inside:
+            return method(self, *given, **options)
+
+    return run  # type: ignore[return-value]
+
+
 class Sketches:
     """Sketches of the queries over some tables; `hw.sketches(spark, "state/")`. A context manager."""
 
@@ -77,6 +92,7 @@ class Sketches:
         patience = float(min(patience, TIMEOUT_MAX))
         self._state = KeptState(arguments.folder("path", path), patience)
         self._is_closed = False
+        self._inside = RLock()
         try:
             self.backend: SparkBackend | SqlBackend = (
                 SqlBackend(backend, patience) if isinstance(backend, str) else SparkBackend(backend)
@@ -96,6 +112,7 @@ class Sketches:
     # ------------------------------------------------------------------ tables
 
     @public
+    @alone
     def table(
         self,
         name: str,
@@ -126,6 +143,7 @@ class Sketches:
         self._tables.name(KeptTable(name, str(path or name), format, (), count), partition)
 
     @public
+    @alone
     def update(self, table: str, insert: Any = None, delete: Any = None, *, changes: Any = None) -> int:
         """Change a table by rows that come and go (DataFrames, Arrow, pandas, tuples); the version it has then.
 
@@ -180,6 +198,7 @@ class Sketches:
         return AskedQuery(self._context, query, kept, at, is_explained=is_explained)
 
     @public
+    @alone
     def cluster(self, table: str, attribute: str, *, files: int = 16) -> int:
         """Sort a table of Spark by an attribute, into about so many files; the version it has then.
 
@@ -199,6 +218,7 @@ class Sketches:
     # ------------------------------------------------------------------ queries
 
     @public
+    @alone
     def sql(
         self, text: str, *, way: str | None = None, versions: Mapping[str, int] | None = None
     ) -> DataFrame | Any:
@@ -214,6 +234,7 @@ class Sketches:
         return answer.rows
 
     @public
+    @alone
     def ask(
         self, text: str, *, way: str | None = None, versions: Mapping[str, int] | None = None
     ) -> SketchAnswer:
@@ -271,6 +292,7 @@ class Sketches:
         return answer
 
     @public
+    @alone
     def explain(self, text: str) -> str:
         """What is known of a query: whether a sketch is safe and why, what it would read, what ways cost."""
         self._refuse_closed()
@@ -283,6 +305,7 @@ class Sketches:
         return found
 
     @public
+    @alone
     def advise(self, text: str) -> AdviceTable:
         """Attributes to sketch a query's tables by, the best first."""
         self._refuse_closed()
@@ -291,11 +314,13 @@ class Sketches:
         return AdviceTable(advise(self.backend, plan, prover.known(), past=prover.past(query_name(text))))
 
     @public
+    @alone
     def list(self) -> QueryTable:
         """All queries that were asked, with their sketches."""
         return QueryTable(self._book)
 
     @public
+    @alone
     def maintain(self, name: str | None = None) -> DecisionTable:
         """Bring sketches (default: all) to the newest versions. Those that cannot be maintained are captured anew, or
         dropped if what they rested on no longer holds: their decisions say so."""
@@ -322,6 +347,7 @@ class Sketches:
         return done
 
     @public
+    @alone
     def drop(self, name: str) -> None:
         """Forget a query's sketches; the beginning of its name will do, if no other begins so."""
         self._refuse_closed()
@@ -330,6 +356,7 @@ class Sketches:
     def _named(self, name: str) -> KeptQuery:
         return self._book.find(arguments.text("name", name))
 
+    @alone
     def close(self) -> None:
         """Keep what maintains sketches, and let other processes have the folder and the database."""
         if self._is_closed:

@@ -1,9 +1,10 @@
 """Ctrl-C while Spark works for us ends its jobs, and then our call.
 
 The Java beside us does not hear Ctrl-C. An exception in the middle of a call to it would leave its job running, with
-nobody waiting for it; and where PySpark fetches rows, it waits for the end of the job even so, and raises what Java
-says of the broken line instead. So Ctrl-C is noted, another thread cancels the jobs of the call, which carry a tag,
-and the call ends when Java has answered. A second Ctrl-C does not wait for that.
+nobody waiting for it, and its answer would be taken for that of the next call; and where PySpark fetches rows, it
+waits for the end of the job even so, and raises what Java says of the broken line instead. So Ctrl-C is noted,
+another thread cancels the jobs of the call, which carry a tag, and the call ends when Java has answered. A second
+Ctrl-C does not wait for that.
 """
 
 from __future__ import annotations
@@ -38,20 +39,22 @@ def ended_by_interrupt(session: SparkSession) -> Iterator[None]:
         yield
         return
     tag = f"headwater-{os.getpid()}-{next(_numbers)}"
-    context.addJobTag(tag)
     interrupt = _Interrupt(lambda: context.cancelJobsWithTag(tag))
     before = signal.signal(signal.SIGINT, interrupt.note)
     try:
-        yield
+        context.addJobTag(tag)
+        try:
+            yield
+        finally:
+            interrupt.over.set()
+            if context._jsc is not None:
+                context.removeJobTag(tag)
     except BaseException as error:
         if interrupt.is_noted:
             raise KeyboardInterrupt from error
         raise
     finally:
         signal.signal(signal.SIGINT, before)
-        interrupt.over.set()
-        if context._jsc is not None:
-            context.removeJobTag(tag)
     if interrupt.is_noted:
         raise KeyboardInterrupt
 

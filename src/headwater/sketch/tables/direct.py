@@ -53,12 +53,19 @@ class DirectConnections:
     @contextmanager
     def transaction(self) -> Iterator[DirectConnection]:
         """One transaction of this thread."""
+        import duckdb
+
         connection = self.connection()
         with self._lock:
             self.open_transactions += 1
         is_over = False
         try:
-            connection.raw.begin()
+            try:
+                connection.raw.begin()
+            except duckdb.Error:  # Ctrl-C has left it closed, or in the middle of something
+                self._let_go(connection)
+                connection = self.connection()
+                connection.raw.begin()
             yield connection
             connection.raw.commit()
             is_over = True
