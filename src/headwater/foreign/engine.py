@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from headwater.errors import HeadwaterError, MissingExtra, PipelineError
-from headwater.kernel.compiling import uninterrupted
+from headwater.loading import loaded_whole
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -17,7 +17,7 @@ def open_engine(url: str, refusal: type[HeadwaterError] = PipelineError) -> Engi
 
     Ctrl-C waits: what was imported by half stays so, and DuckDB's dialect makes another error of it.
     """
-    with uninterrupted():
+    with loaded_whole():
         return _opened(url, refusal)
 
 

@@ -25,9 +25,10 @@ from functools import cache, cached_property, partial, update_wrapper
 from typing import Any, Literal
 
 from headwater.kernel import ahead
-from headwater.kernel.compiling import INLINED, OPTIONS, compiling, uninterrupted
+from headwater.kernel.compiling import INLINED, OPTIONS, compiling
 from headwater.kernel.interpreted import SHORT, Patience, as_python
 from headwater.kernel.machine_code import Function, KeptFunction, digest_of, is_kept, machine_code_folder
+from headwater.loading import loaded_whole
 
 Ending = Literal["any", "earlier", "chains", "counts"] | None
 """Where a version may need a function to end: with any rows, with some that were there before it, with chains of
@@ -167,7 +168,7 @@ class Kernel:
 
     def _of_width(self, called: Any, *arguments: Any) -> Any:
         """The machine code for rows as these arguments store them: numba asks for it when it meets others."""
-        with uninterrupted(), compiling():
+        with loaded_whole(), compiling():
             return called.compile(self.signed(self._width(arguments)))
 
     def calls(self) -> list[Kernel]:
@@ -298,7 +299,7 @@ def load(kernels: Iterable[Kernel] | None = None, widths: Collection[int] = ()) 
     """Load machine code, compiling what was never compiled on this machine: of these functions, or of all; for stored
     numbers of some widths, or of those that come along. All are those for which there is no other way, and those that
     are kept."""
-    with _loading, uninterrupted():
+    with _loading, loaded_whole():
         for kernel in _kernels:
             if kernel.signature is None and kernel.machine_code is None:
                 kernel.give_way(kernel.compile())

@@ -13,11 +13,8 @@ so numba is made to find out once. Together that is a third of the time that a f
 from __future__ import annotations
 
 import gc
-import signal
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType
 from typing import Any
 
 from headwater.kernel.machine_code import Function
@@ -38,24 +35,6 @@ USED_OF_LIBRARIES = ("_linking_libraries", "_reload_init", "_get_module_for_link
 """What numba's libraries of code must have, so that some need not be made into machine code."""
 INLINED: dict[str, Any] = {**OPTIONS, "forceinline": True, "no_cpython_wrapper": True}
 """How those are that only compiled ones call."""
-
-
-@contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Ctrl-C waits: what was imported by half stays so, and numba, say, is of no use then for as long as the process
-    lasts. A second thread never gets interrupts."""
-    handler = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(handler):
-        yield
-        return
-    noted: list[tuple[int, FrameType | None]] = []
-    signal.signal(signal.SIGINT, lambda number, frame: noted.append((number, frame)))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
-        if noted:
-            handler(*noted[0])
 
 
 @contextmanager
