@@ -32,15 +32,21 @@ def table(tmp_path: Path) -> Path:
     return tmp_path / "t.db"
 
 
+def named_and_copied(table: Path) -> str:
+    """The address of the table's database, of which there is a copy from before anything was asked."""
+    address = f"duckdb:///{table}"
+    with hw.sketches(address, table.parent / "state") as sketches:
+        sketches.table("t", partition="x", ranges=10)
+    shutil.copy(table, table.parent / "backup.db")
+    return address
+
+
 @pytest.fixture
 def restored(table: Path, tmp_path: Path) -> Callable[..., Any]:
     """Sketches of a query at version 1 of a table, whose other version 1 has one row less and another row more."""
 
     def opened(text: str = LARGE) -> Any:
-        address = f"duckdb:///{table}"
-        with hw.sketches(address, tmp_path / "state") as sketches:
-            sketches.table("t", partition="x", ranges=10)
-        shutil.copy(table, tmp_path / "backup.db")
+        address = named_and_copied(table)
         with hw.sketches(address, tmp_path / "state") as sketches:
             sketches.update("t", insert=[(200, 1)])
             assert len(sketches.ask(text, way="capture").rows) > 0
@@ -76,10 +82,7 @@ def test_a_version_that_is_asked_for_by_its_number_is_the_one_that_is_there(
 
 def test_an_older_version_that_comes_again_is_another_one_too(table: Path, tmp_path: Path):
     """Its sketch is not the newest one."""
-    address = f"duckdb:///{table}"
-    with hw.sketches(address, tmp_path / "state") as sketches:
-        sketches.table("t", partition="x", ranges=10)
-    shutil.copy(table, tmp_path / "backup.db")
+    address = named_and_copied(table)
     with hw.sketches(address, tmp_path / "state") as sketches:
         sketches.update("t", insert=[(200, 1)])
         sketches.ask(LARGE, way="capture")
@@ -129,10 +132,7 @@ def test_marks_of_earlier_releases_are_those_of_the_newest_sketch(
 
 def test_state_is_not_believed_when_the_file_that_it_belongs_to_was_removed(table: Path, tmp_path: Path):
     """As the hint for a damaged one says."""
-    address = f"duckdb:///{table}"
-    with hw.sketches(address, tmp_path / "state") as sketches:
-        sketches.table("t", partition="x", ranges=10)
-    shutil.copy(table, tmp_path / "backup.db")
+    address = named_and_copied(table)
     with hw.sketches(address, tmp_path / "state") as sketches:
         sketches.update("t", insert=[(50, 1)])
         sketches.ask(LARGE, way="capture")

@@ -170,9 +170,7 @@ def test_a_version_that_was_asked_for_by_its_number_is_not_the_newest(spark: Any
         sketches.update("t", insert=[(2, 6)])
         sketches.ask(text, way="capture")
         sketches.ask(text, way="capture", versions={"t": 0})
-    shutil.rmtree(path)
-    shutil.copytree(tmp_path / "backup", path)
-    deltalake.write_deltalake(str(path), pa.table({"x": [31], "g": [6]}), mode="append")
+    gone_back(path, tmp_path / "backup", 31)
     with hw.sketches(spark, tmp_path / "state") as sketches:
         assert bag(sketches.ask(text).rows) == [(1,), (31,)]
 
